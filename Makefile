@@ -1,0 +1,66 @@
+# Two commands matter: `make demo` and `make test`. The others are for those who change the code.
+.DEFAULT_GOAL := help
+SHELL := /bin/bash
+BIN := .venv/bin
+PYTEST_ARGS ?=
+
+.PHONY: help demo test lint format types imports security check bench lock clean
+
+help:
+	@echo "make demo    install Tenure in .venv and run the demonstration"
+	@echo "make test    install the test tools in .venv and run the tests (PYTEST_ARGS='-k name' to choose)"
+	@echo "make check   lint, types, import rules and security rules"
+	@echo "make format  let ruff rewrite the code"
+	@echo "make bench   run the benchmarks"
+	@echo "make lock    pin the dependencies again (needs uv)"
+	@echo "make clean   remove .venv, caches and builds (.tenure, your data, stays)"
+
+# The stamps keep the second run quick: an environment is made again only when what it should hold has changed.
+.venv/.runtime: pyproject.toml locks/runtime.txt tools/venv.sh
+	bash tools/venv.sh locks/runtime.txt
+	@touch $@
+
+.venv/.dev: pyproject.toml locks/dev.txt tools/venv.sh
+	bash tools/venv.sh locks/dev.txt
+	@touch .venv/.runtime $@
+
+demo: .venv/.runtime
+	$(BIN)/tenure demo
+
+test: .venv/.dev
+	@bash tools/system-packages.sh pgbouncer
+	$(BIN)/python -m pytest $(PYTEST_ARGS)
+
+lint: .venv/.dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+format: .venv/.dev
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+types: .venv/.dev
+	$(BIN)/mypy --strict tenure
+
+imports: .venv/.dev
+	$(BIN)/lint-imports
+
+security: .venv/.dev
+	$(BIN)/bandit --quiet --recursive --configfile pyproject.toml tenure
+
+check: lint types imports security
+
+bench: .venv/.dev
+	@test -e bench/run.py || { echo "There are no benchmarks yet (bench/run.py)."; exit 1; }
+	$(BIN)/python bench/run.py
+
+lock:
+	@command -v uv >/dev/null || { echo "make lock needs uv: install it with 'pip install uv'."; exit 1; }
+	uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-emit-find-links --no-header \
+		--quiet --upgrade --output-file locks/runtime.txt pyproject.toml
+	uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-emit-find-links --no-header \
+		--quiet --upgrade --extra dev --extra sqlalchemy --output-file locks/dev.txt pyproject.toml
+
+clean:
+	rm -rf .venv dist build htmlcov .coverage .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	find . -name __pycache__ -type d -not -path './.tenure/*' -prune -exec rm -rf {} +
