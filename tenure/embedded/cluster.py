@@ -65,8 +65,8 @@ class Cluster:
             with self._lock(account, timeout):
                 place = site.settle(self.data_dir, account, self._fallbacks)
                 running = self._living(place)
-                if running is not None and not running.ready:
-                    running = server.wait_ready(place, running, deadline - time.monotonic())
+                if running is not None:
+                    running = server.wait_answering(place, running, self._socket_dsn, deadline - time.monotonic())
                 if running is None:
                     running = self._launch(place, account, deadline - time.monotonic())
                 if self.listen:

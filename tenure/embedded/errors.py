@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from tenure.model.errors import TenureError
 
 
-class EmbeddedError(Exception):
-    """Base of all errors of the embedded server.
+class EmbeddedError(TenureError):
+    """Base of all errors of the embedded server."""
 
-    ``code`` is stable and meant for programs; ``message`` says what happened and ``hint`` what to do next.
-    """
-
-    code: ClassVar[str] = "embedded_error"
-
-    def __init__(self, message: str, hint: str = "") -> None:
-        super().__init__(f"{message} {hint}".strip())
-        self.message = message
-        self.hint = hint
+    code = "embedded_error"
+    status = 503
 
 
 class BinariesMissing(EmbeddedError):

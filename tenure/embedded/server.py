@@ -7,8 +7,10 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
+
+from psycopg.pq import PGconn, Ping
 
 from tenure.embedded import pidfile, sockets
 from tenure.embedded.account import Account, cannot_switch, clean_environment
@@ -81,9 +83,19 @@ def stop(site: Site, running: PidFile, signal_number: signal.Signals, timeout: f
     sockets.discard(running.socket_dir)
 
 
-def wait_ready(site: Site, running: PidFile, timeout: float) -> PidFile | None:
-    """Wait for a server that someone else started; None when it ended meanwhile. Raises StartTimeout."""
-    return _wait_ready(running.pid, site, time.monotonic() + timeout, timeout)
+def wait_answering(site: Site, running: PidFile, dsn_of: Callable[[PidFile], str], timeout: float) -> PidFile | None:
+    """Wait for a server that was there already; None when it ended meanwhile. Raises StartTimeout.
+
+    A server that was killed a moment ago still looks alive, so it is asked and not only looked at.
+    """
+    deadline = time.monotonic() + timeout
+    while True:
+        found = _wait_ready(running.pid, site, deadline, timeout)
+        if found is None or PGconn.ping(dsn_of(found).encode()) == Ping.OK:
+            return found
+        if time.monotonic() > deadline:
+            raise _not_ready(site, timeout)
+        time.sleep(_POLL)
 
 
 def _clear_leftovers(site: Site) -> None:
@@ -134,17 +146,21 @@ def _spawn(command: Sequence[str], site: Site, account: Account) -> int:
 
 def _wait_ready(pid: int, site: Site, deadline: float, timeout: float) -> PidFile | None:
     while True:
+        if not pidfile.alive(pid):
+            return None
         found = pidfile.read(site.pgdata)
         if found is not None and found.pid == pid and found.ready:
             return found
-        if not pidfile.alive(pid):
-            return None
         if time.monotonic() > deadline:
-            raise StartTimeout(
-                f"The embedded PostgreSQL in {site.pgdata} is not ready after {timeout:.0f} s.",
-                f"It may be recovering from a crash: see the end of {site.log}, wait, then try again.",
-            )
+            raise _not_ready(site, timeout)
         time.sleep(_POLL)
+
+
+def _not_ready(site: Site, timeout: float) -> StartTimeout:
+    return StartTimeout(
+        f"The embedded PostgreSQL in {site.pgdata} is not ready after {timeout:.0f} s.",
+        f"It may be recovering from a crash: see the end of {site.log}, wait, then try again.",
+    )
 
 
 def _size(path: Path) -> int:

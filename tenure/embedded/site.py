@@ -1,8 +1,8 @@
 """Where a server's files are: in the Tenure folder, or elsewhere when the server's user cannot get there.
 
 Only root ever needs the second: a folder below ``/root`` is closed to every other user, and we change no parent
-folder's mode. The data then lives below ``/var/lib/tenure`` (else ``/tmp``), and ``site.json`` in the Tenure folder says
-where.
+folder's mode. The data then lives below ``/var/lib/tenure`` (else ``/tmp``), and ``site.json`` in the
+Tenure folder says where.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from tenure.embedded.errors import PermissionDenied
 log = logging.getLogger("tenure.embedded")
 
 POINTER = "site.json"
-FALLBACKS: tuple[Path, ...] = (Path("/var/lib/tenure"), Path("/tmp"))  # noqa: S108 - made by mkdtemp, mode 0700
+FALLBACKS: tuple[Path, ...] = (Path("/var/lib/tenure"), Path("/tmp"))  # noqa: S108  # nosec B108 - made by mkdtemp, mode 0700
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,1 @@
+"""The PostgreSQL store: set-based SQL and its migrations."""

@@ -1,0 +1,101 @@
+"""One embedded PostgreSQL for the whole run, and a database of its own for each test that asks for one."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import psycopg
+import pytest
+from psycopg import sql
+
+from tenure.embedded import Cluster
+from tenure.embedded.dsn import with_database
+from tenure.store.postgres.migrate import migrate
+
+_numbers = itertools.count(1)
+
+
+@pytest.fixture(scope="session")
+def short_folder() -> Iterator[Path]:
+    """A folder with a short path, so that sockets fit, which the server's user may traverse."""
+    folder = Path(tempfile.mkdtemp(prefix="tnr-", dir="/tmp"))
+    folder.chmod(0o755)
+    yield folder
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture(scope="session")
+def pg_cluster(short_folder: Path) -> Iterator[Cluster]:
+    """The running server that all tests share. Tests that stop or harm a server make their own: ``make_cluster``."""
+    cluster = Cluster(short_folder / "shared")
+    with psycopg.connect(cluster.start(), autocommit=True) as connection:
+        # Nobody needs this data after a power cut, and databases are made and dropped by the hundred.
+        connection.execute("alter system set fsync = off")
+        connection.execute("select pg_reload_conf()")
+    yield cluster
+    cluster.stop("immediate")
+
+
+@pytest.fixture(scope="session")
+def pg_server(pg_cluster: Cluster) -> str:
+    """The DSN of a superuser on the shared server."""
+    return pg_cluster.dsn
+
+
+@pytest.fixture
+def make_cluster(short_folder: Path) -> Iterator[Callable[..., Cluster]]:
+    """Makes clusters for one test, each in a fresh folder (or the one given), and stops them after it."""
+    made: list[Cluster] = []
+
+    def make(data_dir: Path | None = None, **options: object) -> Cluster:
+        cluster = Cluster(data_dir or short_folder / f"c{next(_numbers)}", **options)  # type: ignore[arg-type]
+        made.append(cluster)
+        return cluster
+
+    yield make
+    for cluster in made:
+        cluster.stop("immediate")
+        shutil.rmtree(cluster.status().pgdata.parent, ignore_errors=True)
+        shutil.rmtree(cluster.data_dir, ignore_errors=True)
+
+
+@pytest.fixture(scope="session")
+def admin(pg_server: str) -> Iterator[psycopg.Connection]:
+    """A superuser's connection in autocommit, for making and dropping databases and roles."""
+    with psycopg.connect(pg_server, autocommit=True) as connection:
+        yield connection
+
+
+@pytest.fixture
+def database(admin: psycopg.Connection, pg_server: str) -> Iterator[str]:
+    """The DSN of a fresh empty database, dropped after the test."""
+    yield from _fresh_database(admin, pg_server, "template0")
+
+
+@pytest.fixture(scope="session")
+def migrated_template(admin: psycopg.Connection, pg_server: str) -> str:
+    """The name of a database that is migrated once and then only copied."""
+    name = "migrated_template"
+    admin.execute(sql.SQL("create database {} template template0").format(sql.Identifier(name)))
+    migrate(with_database(pg_server, name))
+    return name
+
+
+@pytest.fixture
+def migrated_database(admin: psycopg.Connection, pg_server: str, migrated_template: str) -> Iterator[str]:
+    """The DSN of a fresh database with the whole schema, dropped after the test."""
+    yield from _fresh_database(admin, pg_server, migrated_template)
+
+
+def _fresh_database(admin: psycopg.Connection, server: str, template: str) -> Iterator[str]:
+    name = f"t{os.getpid()}_{next(_numbers)}"
+    # Measured without fsync: copying files and dropping takes 30 ms, copying through WAL and dropping 60 ms.
+    create = sql.SQL("create database {} template {} strategy file_copy")
+    admin.execute(create.format(sql.Identifier(name), sql.Identifier(template)))
+    yield with_database(server, name)
+    admin.execute(sql.SQL("drop database {} with (force)").format(sql.Identifier(name)))
