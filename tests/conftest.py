@@ -5,16 +5,20 @@ from __future__ import annotations
 import itertools
 import os
 import shutil
+import subprocess
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import psycopg
 import pytest
 from psycopg import sql
+from psycopg.conninfo import conninfo_to_dict
 
 from tenure.embedded import Cluster
-from tenure.embedded.dsn import with_database
+from tenure.embedded.account import account_for
+from tenure.embedded.dsn import over_socket, with_database
 from tenure.store.postgres.migrate import migrate
 
 _numbers = itertools.count(1)
@@ -99,3 +103,55 @@ def _fresh_database(admin: psycopg.Connection, server: str, template: str) -> It
     admin.execute(create.format(sql.Identifier(name), sql.Identifier(template)))
     yield with_database(server, name)
     admin.execute(sql.SQL("drop database {} with (force)").format(sql.Identifier(name)))
+
+
+@pytest.fixture(scope="session")
+def psql(pg_cluster: Cluster) -> Callable[[str, str], str]:
+    """Runs a script with the psql that belongs to the server: ``psql(dsn, script)`` gives what it printed."""
+    program = pg_cluster.installation.program("psql")
+
+    def run(dsn: str, script: str) -> str:
+        command = [program, "--no-psqlrc", "--quiet", dsn]
+        return subprocess.run(command, input=script, capture_output=True, text=True, check=True, timeout=60).stdout
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def pooled(pg_cluster: Cluster, short_folder: Path) -> Iterator[Callable[[str], str]]:
+    """Turns a DSN of the shared server into one that goes through PgBouncer in transaction mode."""
+    program = shutil.which("pgbouncer", path=f"{os.environ['PATH']}:/usr/sbin")
+    if program is None:
+        pytest.skip("PgBouncer is not installed (Debian: apt-get install pgbouncer)")
+    server = conninfo_to_dict(pg_cluster.dsn)
+    account = account_for(pg_cluster.data_dir)
+    folder = short_folder / "pgbouncer"
+    folder.mkdir(mode=0o700)
+    account.own(folder)
+    settings = folder / "pgbouncer.ini"
+    settings.write_text(
+        f"[databases]\n* = host={server['host']} port={server['port']} user={server['user']}\n"
+        f"[pgbouncer]\nunix_socket_dir = {folder}\nlisten_port = 6432\nauth_type = any\npool_mode = transaction\n"
+        "default_pool_size = 4\nmax_client_conn = 200\nlog_connections = 0\nlog_disconnections = 0\n"
+    )
+    account.own(settings)
+    with (folder / "log").open("wb") as log:
+        process = subprocess.Popen(
+            [program, "--quiet", settings],
+            cwd="/",
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            user=account.uid if account.switch else None,
+            group=account.gid if account.switch else None,
+        )
+    try:
+        deadline = time.monotonic() + 10
+        while not (folder / ".s.PGSQL.6432").exists():
+            assert process.poll() is None, (folder / "log").read_text()
+            assert time.monotonic() < deadline, (folder / "log").read_text()
+            time.sleep(0.01)
+        yield lambda dsn: with_database(over_socket(str(folder), 6432), str(conninfo_to_dict(dsn)["dbname"]))
+    finally:
+        process.terminate()
+        process.wait(10)

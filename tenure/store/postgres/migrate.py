@@ -62,14 +62,15 @@ _SCRIPT_HEAD = """\
 \\set ON_ERROR_STOP on
 """
 
+# Catalogs are read as tables here: to_regclass() may answer from a cache older than the lock that was waited for.
 # "create schema if not exists" wants a right on the database even where the schema is there already.
 _BOOKKEEPING = """\
 do $bookkeeping$
 begin
-    if to_regnamespace('tenure') is null then
+    if not exists (select from pg_namespace where nspname = 'tenure') then
         create schema tenure;
     end if;
-    if to_regclass('tenure.migration') is null then
+    if not exists (select from pg_tables where schemaname = 'tenure' and tablename = 'migration') then
         create table tenure.migration (
             number integer primary key check (number > 0),
             name text not null,
@@ -191,8 +192,9 @@ def _pending(connection: psycopg.Connection, migrations: Sequence[Migration]) ->
 
 
 def _applied(connection: psycopg.Connection) -> Mapping[int, tuple[str, str]]:
-    row = connection.execute("select to_regclass('tenure.migration') is not null").fetchone()
-    if row is None or not row[0]:
+    # Not to_regclass(): it may answer from a cache that is older than the lock that we have just waited for.
+    table = "select from pg_tables where schemaname = 'tenure' and tablename = 'migration'"
+    if connection.execute(table).fetchone() is None:
         return {}
     rows = connection.execute("select number, name, checksum from tenure.migration order by number").fetchall()
     return {number: (name, checksum) for number, name, checksum in rows}
@@ -245,9 +247,8 @@ def _apply_next(connection: psycopg.Connection, migrations: Sequence[Migration])
 def _require_rights(connection: psycopg.Connection) -> None:
     row = connection.execute(
         """
-        select case when to_regnamespace('tenure') is null
-                    then has_database_privilege(current_database(), 'create')
-                    else has_schema_privilege('tenure', 'create') end
+        select coalesce((select has_schema_privilege(oid, 'create') from pg_namespace where nspname = 'tenure'),
+                        has_database_privilege(current_database(), 'create'))
         """
     ).fetchone()
     if row is None or not row[0]:

@@ -1,0 +1,61 @@
+"""expire_queue_lease: what a lapsed lease leaves behind (S1 sections 6.4, 6.5 and 8.1).
+
+An attempt that never began costs nothing. One that had begun counts as a failed attempt, so that work which kills its
+worker every time ends as a dead letter and not as an endless loop. Work handed outside stays WAITING_EXTERNAL: only an
+operator may reconcile it (S1 section 8.3).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tenure.model import fact_types as ft
+from tenure.model.attempt import Attempt
+from tenure.model.decisions.fail import max_attempts
+from tenure.model.decisions.unfolding import Context, Unfolding
+from tenure.model.envelope import Envelope
+from tenure.model.fact import Draft, Fact
+from tenure.model.json_text import instant
+from tenure.model.queue import Queue
+from tenure.model.states import State
+from tenure.model.transitions import Action, check_transition
+
+
+def decide_expire(unfolding: Unfolding, attempt: Attempt, context: Context, reason: str | None = None) -> Fact:
+    """Append ``lease.expired`` for a lease that the caller found lapsed (or an admin forces)."""
+    env = unfolding.envelope
+    assert attempt.expires_at is not None
+    data: dict[str, Any] = {"reason": reason} if reason else {}
+    after = env.state
+    if attempt.started_at is not None and env.state in (State.RUNNING, State.READY):
+        count = env.attempt_count + 1
+        queue = context.queues.get(str(attempt.queue_key))
+        changes: dict[str, Any] = {"attempt_count": count}
+        if queue is not None and count >= max_attempts(env, queue):
+            after = State.FAILED_TERMINAL if env.state is State.RUNNING else env.state
+        elif env.state is State.RUNNING:
+            after = State.READY if env.shared else State.FAILED_RETRYABLE
+        if after is State.FAILED_TERMINAL:
+            data["dead_letter"] = next(context.uids)
+            others = [a.uid for a in unfolding.thread.live_attempts if a.uid != attempt.uid]
+            if others:
+                data["ended"] = others
+        elif after is State.FAILED_RETRYABLE:
+            # Eligible from the moment it lapsed, so that the order does not depend on who noticed when.
+            changes["retry_at"] = instant(min(attempt.expires_at, context.now))
+        data["set"] = changes
+    check_transition(Action.EXPIRE, env.state, after)
+    draft = Draft(
+        type=ft.EXPIRED, state=after, revision=env.revision + ("set" in data), queue_key=env.next_queue_key,
+        lease=attempt.uid, worker=attempt.worker, data=data,
+    )  # fmt: skip
+    return unfolding.append(draft, context)
+
+
+def expired_standing(envelope: Envelope, attempt: Attempt, queue: Queue) -> State:
+    """Where ``decide_expire`` would leave a RUNNING subject: for reads that come before any sweep."""
+    if attempt.started_at is None or envelope.state is not State.RUNNING:
+        return envelope.state
+    if envelope.attempt_count + 1 >= max_attempts(envelope, queue):
+        return State.FAILED_TERMINAL
+    return State.READY if envelope.shared else State.FAILED_RETRYABLE

@@ -1,0 +1,93 @@
+"""The registry of fact types that the kernel appends (S4 section 6.1 vocabularies; design 01, Facts)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+SUBMITTED = "subject.submitted"
+REQUEUED = "subject.requeued"
+CANCELED = "subject.canceled"
+CLAIMED = "lease.claimed"
+RENEWED = "lease.renewed"
+RELEASED = "lease.released"
+EXPIRED = "lease.expired"
+STARTED = "execution.started"
+DISPATCHED = "execution.dispatched"
+DEFERRED = "execution.deferred"
+COMPLETED = "execution.completed"
+FAILED = "execution.failed"
+HOLD_PLACED = "hold.placed"
+HOLD_RELEASED = "hold.released"
+DEAD_LETTER_RESOLVED = "dead_letter.resolved"
+QUEUE_DEFINED = "queue.defined"
+QUEUE_UPDATED = "queue.updated"
+QUEUE_RETIRED = "queue.retired"
+WORKER_REGISTERED = "worker.registered"
+WORKER_DRAINING = "worker.draining"
+WORKER_DISABLED = "worker.disabled"
+WORKER_ENABLED = "worker.enabled"
+WORKER_RETIRED = "worker.retired"
+TENANT_CREATED = "tenant.created"
+TEMPLATE_DEFINED = "template.defined"
+
+_OBJECT: dict[str, Any] = {"type": "object"}
+_INT = {"type": "integer"}
+_TEXT = {"type": "string"}
+_UIDS = {"type": "array", "items": _INT}
+_SET = {"type": "object"}
+
+
+def _schema(required: tuple[str, ...] = (), **properties: Any) -> dict[str, Any]:
+    return {"type": ["object", "null"], "properties": properties, "required": list(required)}
+
+
+@dataclass(frozen=True, slots=True)
+class FactType:
+    """One registered type. ``action`` is the action key that appends it (S1 section 7.1)."""
+
+    type: str
+    action: str
+    domain: str
+    stream: str
+    schema: dict[str, Any]
+    severity: str | None = None
+    lane: str = "immediate"
+    classification: str = "safe_metadata"
+    version: int = 1
+
+
+_TYPES = (
+    FactType(SUBMITTED, "submit_subject", "execution", "birth", _schema(set=_SET)),
+    FactType(REQUEUED, "requeue_subject", "execution", "update", _schema(reason=_TEXT, set=_SET, ended=_UIDS, record=_INT)),
+    FactType(CANCELED, "cancel_subject_execution", "execution", "update", _schema(reason=_TEXT, ended=_UIDS, set=_SET)),
+    FactType(CLAIMED, "claim_queue_item", "execution", "update", _schema(("ttl",), ttl=_INT, slot=_INT, started={})),
+    FactType(RENEWED, "renew_queue_lease", "execution", "update", _schema(("expires_at",), expires_at=_TEXT)),
+    FactType(RELEASED, "release_queue_lease", "execution", "update", _schema(reason=_TEXT)),
+    FactType(EXPIRED, "expire_queue_lease", "execution", "alert", _schema(set=_SET, dead_letter=_INT), "warning"),
+    FactType(STARTED, "start_execution", "execution", "update", _schema()),
+    FactType(DISPATCHED, "dispatch_external", "execution", "update", _schema(external_ref=_TEXT)),
+    FactType(DEFERRED, "fail_queue_execution", "execution", "update", _schema(set=_SET)),
+    FactType(COMPLETED, "complete_queue_execution", "execution", "update", _schema(set=_SET, outputs=_UIDS)),
+    FactType(
+        FAILED, "fail_queue_execution", "execution", "alert",
+        _schema(("error_class",), error_class=_TEXT, error_code=_TEXT, set=_SET, dead_letter=_INT, hold=_INT), "warning",
+    ),
+    FactType(HOLD_PLACED, "place_execution_hold", "execution", "alert",
+             _schema(("hold", "code", "reason"), hold=_INT, code=_TEXT, reason=_TEXT, ended=_UIDS), "warning"),
+    FactType(HOLD_RELEASED, "release_execution_hold", "execution", "update", _schema(("hold",), hold=_INT, reason=_TEXT)),
+    FactType(DEAD_LETTER_RESOLVED, "resolve_dead_letter", "execution", "review",
+             _schema(("dead_letter", "resolution"), dead_letter=_INT, resolution=_TEXT, reason=_TEXT)),
+    FactType(QUEUE_DEFINED, "define_queue", "queue", "birth", _schema(("policy",), policy=_OBJECT)),
+    FactType(QUEUE_UPDATED, "update_queue_policy", "queue", "update", _schema(("set",), set=_OBJECT)),
+    FactType(QUEUE_RETIRED, "retire_queue", "queue", "update", _schema(reason=_TEXT)),
+    FactType(WORKER_REGISTERED, "register_worker", "worker", "birth", _schema(("spec",), spec=_OBJECT)),
+    FactType(WORKER_DRAINING, "drain_worker", "worker", "update", _schema(reason=_TEXT)),
+    FactType(WORKER_DISABLED, "disable_worker", "worker", "alert", _schema(reason=_TEXT), "warning"),
+    FactType(WORKER_ENABLED, "enable_worker", "worker", "update", _schema(reason=_TEXT)),
+    FactType(WORKER_RETIRED, "retire_worker", "worker", "update", _schema(reason=_TEXT)),
+    FactType(TENANT_CREATED, "create_tenant", "governance", "birth", _schema(("key",), key=_TEXT)),
+    FactType(TEMPLATE_DEFINED, "define_template", "governance", "birth", _schema(("code",), code=_TEXT)),
+)  # fmt: skip
+
+REGISTRY: dict[str, FactType] = {fact_type.type: fact_type for fact_type in _TYPES}

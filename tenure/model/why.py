@@ -1,0 +1,83 @@
+"""``why(subject)``: exact reasons for which it is not moving, or who could take it (design 01, Reading)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from tenure.model import euid
+from tenure.model.eligibility import missing_capabilities, refusal, takes_claims
+from tenure.model.errors import CapabilityMismatch, WorkerAtLimit
+from tenure.model.queue import Queue
+from tenure.model.thread import SubjectThread
+from tenure.model.visibility import Reason, obstacles
+from tenure.model.worker import Worker
+
+
+@dataclass(frozen=True, slots=True)
+class Situation:
+    """What ``why`` looks at: the subject, its queue, the queue's workers with their live leases, those before it."""
+
+    thread: SubjectThread
+    queue: Queue | None
+    workers: Sequence[Worker]
+    live_leases: Mapping[int, int]
+    ahead: int | None
+
+
+def why(situation: Situation, now: datetime) -> list[Reason]:
+    """Every obstacle; where the subject is visible, its place in the queue and which workers could take it."""
+    reasons = obstacles(situation.thread, situation.queue, now)
+    if any(r.blocking for r in reasons) or situation.queue is None:
+        return reasons
+    if situation.ahead is not None:
+        reasons.append(_place(situation.queue, situation.ahead))
+    return reasons + _workers(situation, situation.queue, now)
+
+
+def _place(queue: Queue, ahead: int) -> Reason:
+    return Reason(
+        "in_queue", f"It is visible in queue {queue.queue_key}, number {ahead + 1}.",
+        "A higher priority or an earlier due date moves it forward.", {"queue_key": queue.queue_key, "ahead": ahead},
+        blocking=False,
+    )  # fmt: skip
+
+
+def _workers(situation: Situation, queue: Queue, now: datetime) -> list[Reason]:
+    online = [w for w in situation.workers if takes_claims(w, now)]
+    able, busy, lacking = [], [], []
+    for worker in online:
+        no = refusal(worker, queue, situation.live_leases.get(worker.uid, 0))
+        if no is None:
+            able.append(worker)
+        elif isinstance(no, WorkerAtLimit):
+            busy.append(worker)
+        elif isinstance(no, CapabilityMismatch):
+            lacking.append(worker)
+    if able:
+        return [
+            Reason("claimable_by", f"{len(able)} online worker(s) may take it now.", "Nothing is in the way.",
+                   {"workers": [_name(w) for w in able[:20]]}, blocking=False)
+        ]  # fmt: skip
+    if busy:
+        return [
+            Reason("workers_at_limit", f"All {len(busy)} workers that could take it are at their concurrency limit.",
+                   "Wait for one to finish, start another, or raise max_concurrent_leases.",
+                   {"workers": [_name(w) for w in busy[:20]]})
+        ]  # fmt: skip
+    if lacking:
+        missing = sorted({c for w in lacking for c in missing_capabilities(w, queue)})
+        return [
+            Reason("capability_mismatch", f"No online worker has {', '.join(missing)}.",
+                   "Start a worker with these capabilities.",
+                   {"missing": missing, "required": list(queue.required_worker_capabilities)})
+        ]  # fmt: skip
+    return [
+        Reason("no_worker_online", f"No online worker serves queue {queue.queue_key}.", "Start a worker for it.",
+               {"required": list(queue.required_worker_capabilities), "registered": len(situation.workers)})
+    ]  # fmt: skip
+
+
+def _name(worker: Worker) -> dict[str, str]:
+    return {"worker": euid.format_euid(euid.WORKER, worker.uid), "worker_key": worker.worker_key}

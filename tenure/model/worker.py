@@ -1,0 +1,58 @@
+"""Workers: service, human session or instrument adapter, a persistent identity (S1 section 2.3)."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import Any
+
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
+
+from tenure.model.queue import Key, Tag
+from tenure.model.states import WorkerStatus, WorkerType
+
+
+class WorkerSpec(BaseModel):
+    """What a worker says of itself when it registers (S1 section 5.2)."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    worker_key: Key
+    display_name: str = ""
+    worker_type: WorkerType = WorkerType.SERVICE
+    capabilities: tuple[Tag, ...] = ()
+    site_scope: tuple[Tag, ...] = ()
+    platform_scope: tuple[Tag, ...] = ()
+    assay_scope: tuple[Tag, ...] = ()
+    max_concurrent_leases: int = Field(1, ge=1, le=1_000_000)
+    heartbeat_ttl_seconds: int = Field(60, ge=1, le=86400)
+    build_version: str = ""
+    host: str = ""
+    process_identity: str = ""
+
+
+class Worker(WorkerSpec):
+    """A worker as it stands. ``incarnation`` counts registrations: only the newest may claim, beat and renew."""
+
+    uid: int
+    tenant: int
+    status: WorkerStatus = WorkerStatus.ONLINE
+    incarnation: int = 1
+    drain_requested: bool = False
+    disabled_reason: str | None = None
+    heartbeat_at: AwareDatetime
+    last_error_at: AwareDatetime | None = None
+    last_error_class: str | None = None
+    revision: int = 1
+    seq: int = 0
+    created_at: AwareDatetime | None = None
+
+    def spec(self) -> dict[str, Any]:
+        """What it says of itself, as JSON-ready data."""
+        return self.model_dump(mode="json", include=set(WorkerSpec.model_fields))
+
+    def effective_status(self, now: datetime) -> WorkerStatus:
+        """The status with OFFLINE computed from a stale heartbeat (S1 section 2.3)."""
+        alive = self.heartbeat_at + timedelta(seconds=self.heartbeat_ttl_seconds) > now
+        if self.status is WorkerStatus.ONLINE and not alive:
+            return WorkerStatus.OFFLINE
+        return self.status

@@ -1,0 +1,205 @@
+"""The port that every store implements; one conformance suite runs on each (design 00, conflict 2)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import Any, Protocol, TypeVar
+
+from tenure.model.decisions.unfolding import Unfolding
+from tenure.model.fact import Fact
+from tenure.model.ordering import OrderKey
+from tenure.model.queue import Queue
+from tenure.model.requests import ClaimItems
+from tenure.model.result import ActionResult
+from tenure.model.states import LeaseStatus
+from tenure.model.thread import SubjectThread
+from tenure.model.why import Situation
+from tenure.model.worker import Worker
+from tenure.store.operation import Op
+from tenure.store.records import (
+    Claimed, DeadLetterRow, Divergence, Edge, Finish, Gate, History, HoldRow, Item, LeaseRow, Loaded, QueueCounts,
+    Refused, Subject, Submission, Submitted, Target, Template,
+)  # fmt: skip
+
+T = TypeVar("T")
+
+
+class Store(Protocol):
+    """Where the state lives. Every method is an operation: atomic in itself, or within ``transaction``."""
+
+    def transaction(self, body: Op[T]) -> Op[T]:
+        """Run ``body`` as one transaction: all of it or nothing. Within the caller's transaction: a savepoint."""
+        ...
+
+    def clock(self) -> Op[datetime]:
+        """The store's time, the only clock there is."""
+        ...
+
+    def fresh_uids(self, count: int) -> Op[list[int]]:
+        """Draw ``count`` new uids."""
+        ...
+
+    # Registry ----------------------------------------------------------------------------------------------------
+    def tenant(self, key: str, *, create: bool, actor: str) -> Op[int | None]:
+        """The uid of the tenant, created on request."""
+        ...
+
+    def templates(self, tenant: int, codes: Iterable[str] | None = None) -> Op[dict[str, Template]]:
+        """Templates by code, all where ``codes`` is None."""
+        ...
+
+    def define_template(self, tenant: int, code: str, schema: Mapping[str, Any], actor: str) -> Op[Template]:
+        """The template; created if new. ``AlreadyExists`` if it is there with another schema."""
+        ...
+
+    def queues(self, tenant: int, keys: Iterable[str] | None = None, *, lock: bool = False) -> Op[dict[str, Queue]]:
+        """Active queues by key (all where ``keys`` is None); with ``lock`` held until the transaction ends."""
+        ...
+
+    def write_queue(self, queue: Queue, fact: Fact, *, new: bool) -> Op[None]:
+        """Insert or update a queue together with the fact that tells of it."""
+        ...
+
+    def worker(self, tenant: int, *, uid: int | None = None, key: str | None = None, lock: bool = False) -> Op[Worker | None]:
+        """One worker by uid or key; with ``lock`` held until the transaction ends."""
+        ...
+
+    def workers(self, tenant: int) -> Op[list[Worker]]:
+        """All workers that are not retired, by key."""
+        ...
+
+    def write_worker(self, worker: Worker, fact: Fact, *, new: bool) -> Op[None]:
+        """Insert or update a worker together with the fact that tells of it."""
+        ...
+
+    def beat(self, worker: int, incarnation: int, error_class: str | None) -> Op[Worker | None]:
+        """Note a heartbeat of that incarnation; None where it is not the newest, or the worker is retired."""
+        ...
+
+    def prior_fact(self, thread: int, types: Sequence[str], idempotency_key: str) -> Op[Fact | None]:
+        """The fact of a queue's or worker's thread that carries this key."""
+        ...
+
+    def head(self, thread: int) -> Op[tuple[int, bytes]]:
+        """Length and last hash of a queue's, worker's or tenant's thread."""
+        ...
+
+    # The work ----------------------------------------------------------------------------------------------------
+    def submit(self, tenant: int, actor: str, items: Sequence[Submission]) -> Op[list[Submitted]]:
+        """Create subjects with envelope and first fact; a known idempotency key is answered from before."""
+        ...
+
+    def load(self, tenant: int, targets: Sequence[Target], queue_keys: Iterable[str] = (), workers: Iterable[int] = (),
+             *, skip_locked: bool = False) -> Op[Loaded]:  # fmt: skip
+        """Lock the subjects aimed at, in order of uid, and read what decisions need. Unknown ones are missing."""
+        ...
+
+    def apply(self, unfoldings: Sequence[Unfolding]) -> Op[None]:
+        """Write what decisions made of loaded threads: facts, envelopes, attempts, holds, dead letters, edges."""
+        ...
+
+    def claim(self, tenant: int, request: ClaimItems, actor: str, after: OrderKey | None, *, past_gate: bool
+              ) -> Op[tuple[Gate, list[Claimed]]]:  # fmt: skip
+        """Take the first visible subjects in order, in one statement, skipping locked ones.
+
+        Where due or lapsed subjects must be seen to first, nothing is taken and the gate says so, unless
+        ``past_gate``. ``after`` is a hint where to start scanning.
+        """
+        ...
+
+    def claimed_before(self, tenant: int, worker: int, claim_key: str) -> Op[list[tuple[Claimed, bytes | None]]]:
+        """The leases that a claim with this key took, with its payload hash."""
+        ...
+
+    def claimed(self, leases: Sequence[int]) -> Op[list[Claimed]]:
+        """Leases just taken by ``apply``, as ``claim`` would have returned them."""
+        ...
+
+    def live_leases(self, worker: int) -> Op[int]:
+        """How many ACTIVE leases a worker holds."""
+        ...
+
+    def promote(self, tenant: int, queue_key: str, limit: int) -> Op[int]:
+        """Make deferred subjects whose time has come claimable; how many."""
+        ...
+
+    def lapsed(self, tenant: int, queue_key: str | None, limit: int) -> Op[list[int]]:
+        """ACTIVE leases past their expiry, oldest first."""
+        ...
+
+    def complete_plain(self, tenant: int, worker: int, actor: str, items: Sequence[Finish]) -> Op[dict[int, ActionResult]]:
+        """Complete what is a plain case and still held, by lease; the rest is left for ``load`` and a decision."""
+        ...
+
+    def renew_plain(self, tenant: int, worker: int, incarnation: int, actor: str, leases: Sequence[tuple[int, int, bytes]],
+                    ttl_seconds: int | None) -> Op[dict[int, datetime]]:  # fmt: skip
+        """Renew (lease, subject, token hash) in one statement; the new expiries by lease of those still held."""
+        ...
+
+    def refuse(self, tenant: int, refusals: Sequence[Refused]) -> Op[None]:
+        """Keep that requests changed nothing."""
+        ...
+
+    # Reading -----------------------------------------------------------------------------------------------------
+    def subject(self, tenant: int, uid: int) -> Op[Subject | None]:
+        """The data tier of one subject."""
+        ...
+
+    def find_subject(self, tenant: int, external_ref: str) -> Op[int | None]:
+        """The subject that carries this external_ref."""
+        ...
+
+    def situation(self, tenant: int, uid: int, ahead_limit: int) -> Op[Situation | None]:
+        """What ``why`` looks at."""
+        ...
+
+    def history(self, tenant: int, uid: int) -> Op[History | None]:
+        """Everything that happened to one subject."""
+        ...
+
+    def facts(self, thread: int, after_seq: int = 0, limit: int = 1000) -> Op[list[Fact]]:
+        """The facts of a thread in order."""
+        ...
+
+    def items(self, tenant: int, queue_key: str, limit: int, after: OrderKey | None = None) -> Op[list[Item]]:
+        """Visible subjects in execution order, keyset-paged by order key."""
+        ...
+
+    def counts(self, tenant: int, queue_keys: Sequence[str], window_seconds: float) -> Op[list[QueueCounts]]:
+        """S1's 16 metrics per queue; rates over the window."""
+        ...
+
+    def leases(self, tenant: int, status: LeaseStatus | None, limit: int, before: int | None = None,
+               queue_key: str | None = None, worker: int | None = None) -> Op[list[LeaseRow]]:  # fmt: skip
+        """Leases, newest first, keyset-paged by uid."""
+        ...
+
+    def dead_letters(self, tenant: int, *, open_only: bool, limit: int, before: int | None = None) -> Op[list[DeadLetterRow]]:
+        """Dead letters, newest first, keyset-paged by uid."""
+        ...
+
+    def holds(self, tenant: int, *, active_only: bool, limit: int, before: int | None = None) -> Op[list[HoldRow]]:
+        """Holds, newest first, keyset-paged by uid."""
+        ...
+
+    def lineage(self, tenant: int, uid: int) -> Op[list[Edge]]:
+        """The edges at one object, both ways."""
+        ...
+
+    # Verify ------------------------------------------------------------------------------------------------------
+    def subjects_after(self, tenant: int | None, after: int, limit: int, sample: float | None) -> Op[list[int]]:
+        """Subjects in order of uid, for walking through all of them."""
+        ...
+
+    def subject_count(self, tenant: int | None) -> Op[int]:
+        """How many subjects there are, about."""
+        ...
+
+    def evidence(self, uids: Sequence[int]) -> Op[list[tuple[SubjectThread, list[Fact]]]]:
+        """For each subject: the thread as its rows have it, and its facts."""
+        ...
+
+    def overall_divergences(self, tenant: int | None) -> Op[list[Divergence]]:
+        """What only a look across threads finds: overlapping leases, missing edges, unregistered types."""
+        ...

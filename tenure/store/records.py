@@ -1,0 +1,254 @@
+"""What passes between engine and store, beside the values of the model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from tenure.model.attempt import Attempt
+from tenure.model.dead_letter import DeadLetter
+from tenure.model.envelope import Envelope
+from tenure.model.errors import TenureError
+from tenure.model.fact import Fact
+from tenure.model.hold import Hold
+from tenure.model.queue import Queue
+from tenure.model.requests import SubmitSubject
+from tenure.model.states import State
+from tenure.model.thread import SubjectThread
+from tenure.model.worker import Worker
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """A kind of subject: its code and the JSON Schema of its properties."""
+
+    uid: int
+    tenant: int
+    code: str
+    properties_schema: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """The data tier of a subject, written once."""
+
+    uid: int
+    tenant: int
+    template: str
+    name: str | None
+    external_ref: str | None
+    properties: Mapping[str, Any]
+    payload_ref: str | None
+    correlation_id: str | None
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Submission:
+    """One validated request to submit, with what the store needs to know: template uid and payload hash."""
+
+    request: SubmitSubject
+    template: int
+    payload_hash: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Submitted:
+    """What became of one submission: its first fact, or the error. ``replayed``: it had been submitted before."""
+
+    fact: Fact | None
+    replayed: bool = False
+    error: TenureError | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What an action aims at: a subject, or the subject of a lease or hold; and the key that makes it idempotent.
+
+    ``types`` are the fact types that would answer it; for a lease action without key, its lease is the key.
+    """
+
+    types: tuple[str, ...]
+    subject: int | None = None
+    lease: int | None = None
+    idempotency_key: str | None = None
+
+
+@dataclass(slots=True)
+class Loaded:
+    """Threads under lock, with what decisions on them look at."""
+
+    now: datetime
+    threads: Mapping[int, SubjectThread]
+    subject_of_lease: Mapping[int, int]
+    token_hashes: Mapping[int, bytes]
+    replays: Mapping[int, Fact]
+    """By index of the target: the fact that answered it before."""
+    queues: Mapping[str, Queue]
+    workers: Mapping[int, Worker]
+    uids: Iterator[int]
+
+
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """Whether a worker may claim from a queue at this moment, and what has to be seen to first."""
+
+    allowed: bool
+    due: bool = False
+    lapsed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Claimed:
+    """One subject taken under lease; the raw token stays with the caller."""
+
+    lease: int
+    subject: int
+    queue_key: str
+    worker: int
+    attempt_number: int
+    state: State
+    revision: int
+    seq: int
+    slot: int
+    claimed_at: datetime
+    expires_at: datetime
+    ttl_seconds: int
+    started: bool
+    template: str
+    name: str | None
+    external_ref: str | None
+    next_action_key: str | None
+    priority: int
+    properties: Mapping[str, Any]
+    payload_ref: str | None
+    correlation_id: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Finish:
+    """One plain completion for the hot statement: no key, no next queue, one slot."""
+
+    lease: int
+    subject: int
+    token_hash: bytes
+    payload_hash: bytes
+    result: Any = None
+    result_ref: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """A request that changed nothing, to be counted and shown."""
+
+    code: str
+    action: str
+    actor: str
+    message: str
+    subject: int | None = None
+    lease: int | None = None
+    worker: int | None = None
+    queue_key: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One visible subject of a queue, with the fields that order it."""
+
+    envelope: Envelope
+    name: str | None
+    external_ref: str | None
+    eligible_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class LeaseRow:
+    """A lease as lists show it."""
+
+    attempt: Attempt
+    tenant: int
+    error_message: str | None = None
+    result: Any = None
+    result_ref: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """Everything that happened to one subject, in order."""
+
+    subject: Subject
+    thread: SubjectThread
+    facts: Sequence[Fact]
+    attempts: Sequence[LeaseRow]
+    refusals: Sequence[RefusalRow] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class RefusalRow:
+    """A refusal as it was kept."""
+
+    at: datetime
+    refused: Refused
+
+
+@dataclass(frozen=True, slots=True)
+class DeadLetterRow:
+    """A dead letter as lists show it."""
+
+    letter: DeadLetter
+    template: str
+    name: str | None
+    error_message: str | None = None
+    error_code: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class HoldRow:
+    """A hold as lists show it."""
+
+    hold: Hold
+    name: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class QueueCounts:
+    """The 16 metrics of S1 section 9.1 for one queue, exact, read in one snapshot. Ages and lags in seconds."""
+
+    queue_key: str
+    queue_depth: int = 0
+    oldest_job_age_seconds: float | None = None
+    newest_job_age_seconds: float | None = None
+    active_leases: int = 0
+    expired_leases_total: int = 0
+    retryable_failures_total: int = 0
+    terminal_failures_total: int = 0
+    throughput_success_per_minute: float = 0.0
+    throughput_failure_per_minute: float = 0.0
+    failure_rate: float = 0.0
+    dead_letter_count: int = 0
+    held_count: int = 0
+    worker_online_count: int = 0
+    worker_heartbeat_lag_seconds: float | None = None
+    claim_conflict_total: int = 0
+    idempotent_replay_total: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """One edge of the lineage, by S1's relation names."""
+
+    parent: int
+    child: int
+    relation: str
+
+
+@dataclass(frozen=True, slots=True)
+class Divergence:
+    """Something that ``verify`` found wrong."""
+
+    kind: str
+    thread: int
+    message: str
+    evidence: Mapping[str, Any] = field(default_factory=dict)
