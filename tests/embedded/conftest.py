@@ -5,11 +5,15 @@ from __future__ import annotations
 import os
 import pickle
 import pwd
+import shutil
 import socket
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
+
+from tenure.embedded.binaries import Installation, installed
 
 
 def _run_as(user: pwd.struct_passwd, action: Callable[[], Any]) -> Any:
@@ -58,3 +62,22 @@ def free_port() -> int:
     """A TCP port of the loopback address that nobody listens on."""
     with socket.create_server(("127.0.0.1", 0)) as probe:
         return int(probe.getsockname()[1])
+
+
+@pytest.fixture
+def closed_folder(tmp_path_factory: pytest.TempPathFactory, root: None) -> Path:
+    """A folder that only root can enter, as ``/root`` is."""
+    folder = tmp_path_factory.mktemp("closed")
+    folder.chmod(0o700)
+    return folder
+
+
+@pytest.fixture
+def closed_programs(closed_folder: Path) -> Installation:
+    """The PostgreSQL programs in a folder that only root can enter."""
+    package = installed().root.parent
+    shutil.copytree(package / "pginstall", closed_folder / package.name / "pginstall")
+    libraries = package.with_name(f"{package.name}.libs")
+    if libraries.exists():
+        shutil.copytree(libraries, closed_folder / libraries.name)
+    return Installation(closed_folder / package.name / "pginstall")

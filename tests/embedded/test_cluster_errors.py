@@ -147,6 +147,18 @@ def test_first_start_on_a_disk_that_is_too_small_says_so_and_leaves_nothing(
 
 
 @pytest.mark.root
+def test_programs_that_do_not_fit_beside_the_data_are_reported_as_no_space(
+    tiny_disk: Callable[[int], Path], closed_programs: Installation
+) -> None:
+    cluster = Cluster(tiny_disk(20) / "t", installation=closed_programs, fallbacks=[])
+
+    with pytest.raises(NoSpace):
+        cluster.start()
+
+    assert [path.name for path in cluster.data_dir.iterdir()] == ["lock"]
+
+
+@pytest.mark.root
 def test_start_on_a_disk_that_became_full_says_so_and_works_once_there_is_space(
     make_cluster: MakeCluster, tiny_disk: Callable[[int], Path]
 ) -> None:

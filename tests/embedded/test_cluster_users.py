@@ -14,7 +14,7 @@ import pytest
 
 from tenure.embedded import Cluster, State
 from tenure.embedded.account import Account, account_for
-from tenure.embedded.binaries import installed, reachable
+from tenure.embedded.binaries import Installation, installed, reachable
 
 MakeCluster = Callable[..., Cluster]
 AsUser = Callable[[Callable[[], Any]], Any]
@@ -22,14 +22,6 @@ AsUser = Callable[[Callable[[], Any]], Any]
 
 def owner_of_process(pid: int | None) -> int:
     return Path(f"/proc/{pid}").stat().st_uid
-
-
-@pytest.fixture
-def closed_folder(tmp_path_factory: pytest.TempPathFactory, root: None) -> Path:
-    """A folder that only root can enter, as ``/root`` is."""
-    folder = tmp_path_factory.mktemp("closed")
-    folder.chmod(0o700)
-    return folder
 
 
 @pytest.fixture
@@ -49,7 +41,10 @@ def test_ordinary_user_starts_uses_and_stops_a_server(short_folder: Path, as_ord
     if os.geteuid() == 0:
         os.chown(home, nobody.pw_uid, nobody.pw_gid)
         programs = reachable(
-            programs, Account(nobody.pw_uid, nobody.pw_gid, "nobody", switch=True), short_folder / "copy"
+            programs,
+            Account(nobody.pw_uid, nobody.pw_gid, "nobody", switch=True),
+            shared=[short_folder / "lib"],
+            own=short_folder,
         )
     cluster = Cluster(home / "t", installation=programs)
 
@@ -126,19 +121,13 @@ def test_moved_project_keeps_its_data_and_a_copied_one_gets_its_own(
 
 @pytest.mark.root
 def test_programs_out_of_reach_are_copied_to_where_the_server_can_run_them(
-    make_cluster: MakeCluster, closed_folder: Path
+    make_cluster: MakeCluster, closed_programs: Installation
 ) -> None:
-    package = installed().root.parent
-    shutil.copytree(package / "pginstall", closed_folder / package.name / "pginstall")
-    libraries = package.with_name(f"{package.name}.libs")
-    if libraries.exists():
-        shutil.copytree(libraries, closed_folder / libraries.name)
-    hidden = type(installed())(closed_folder / package.name / "pginstall")
-    cluster = make_cluster(installation=hidden)
+    cluster = make_cluster(installation=closed_programs)
 
     with psycopg.connect(cluster.start()) as connection:
         assert connection.execute("select 1").fetchone() == (1,)
-    assert closed_folder.stat().st_mode & 0o777 == 0o700
+    assert closed_programs.root.parents[1].stat().st_mode & 0o777 == 0o700
 
 
 @pytest.mark.root
