@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import sys
 from datetime import timedelta
 
 from tenure.model.queue import BackoffMode, RetryPolicy
@@ -14,11 +15,18 @@ def retry_delay(policy: RetryPolicy, failures: int, subject: int) -> timedelta:
     if policy.mode is BackoffMode.LINEAR:
         base *= failures
     elif policy.mode is BackoffMode.EXPONENTIAL_BACKOFF:
-        base *= policy.backoff_factor ** min(failures - 1, 200)
+        base *= _power(policy.backoff_factor, failures - 1)
     seconds = min(base, policy.max_delay_seconds)
     if policy.jitter:
         seconds *= 1 - policy.jitter * _share(subject, failures)
     return timedelta(microseconds=round(seconds * 1_000_000))
+
+
+def _power(factor: float, exponent: int) -> float:
+    try:
+        return factor**exponent
+    except OverflowError:
+        return sys.float_info.max
 
 
 def _share(subject: int, attempt: int) -> float:

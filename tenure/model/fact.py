@@ -25,7 +25,8 @@ FORBIDDEN_KEYS = frozenset(
 MAX_DATA_BYTES = 10 * 1024
 
 _EPOCH = datetime(2000, 1, 1, tzinfo=UTC)
-_NEEDS_QUOTES = re.compile(r'["\\(),\s]')
+# ASCII: PostgreSQL quotes for its own six blanks, not for every space of Unicode.
+_NEEDS_QUOTES = re.compile(r'["\\(),\s]', re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)

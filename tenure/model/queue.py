@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, StringConstraints
 
@@ -44,8 +44,8 @@ class QueuePolicy(BaseModel):
     manual_only: bool = False
     operator_visible: bool = True
     dispatch_priority: int = Field(100, ge=-(2**31), lt=2**31)
-    subject_template_codes: tuple[Key, ...] = ("task/job/1.0",)
-    eligible_states: tuple[State, ...] = (State.READY, State.FAILED_RETRYABLE)
+    subject_template_codes: tuple[Key, ...] = Field(("task/job/1.0",), min_length=1)
+    eligible_states: tuple[Literal[State.READY, State.FAILED_RETRYABLE], ...] = (State.READY, State.FAILED_RETRYABLE)
     required_worker_capabilities: tuple[Tag, ...] = ()
     site_scope: tuple[Tag, ...] = ()
     platform_scope: tuple[Tag, ...] = ()

@@ -4,17 +4,29 @@ from __future__ import annotations
 
 from typing import Annotated, Any, TypeVar
 
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, StringConstraints, ValidationError
+from pydantic import AwareDatetime, BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, ValidationError
 
 from tenure.model.errors import InvalidRequest, NaiveDatetime
 from tenure.model.json_text import canonical_json, instant, payload_hash
 from tenure.model.queue import Key, Tag
 from tenure.model.states import ErrorClass, Resolution, State
 
-Text = Annotated[str, StringConstraints(min_length=1, max_length=2000, strip_whitespace=True)]
+Text = Annotated[str, StringConstraints(min_length=1, max_length=2000, strip_whitespace=True, pattern=r"^[^\x00]*$")]
 ShortText = Annotated[str, StringConstraints(min_length=1, max_length=500, pattern=r"^[^\x00-\x1f]*$")]
 Uid = Annotated[int, Field(gt=0, lt=2**63)]
 _M = TypeVar("_M", bound=BaseModel)
+_MAX_MESSAGE = 100_000
+
+
+def _storable(value: Any) -> Any:
+    """A traceback may hold anything and be of any length, and must not keep a failure from being reported."""
+    if not isinstance(value, str):
+        return value
+    text = value.encode("utf-8", "backslashreplace").decode().replace("\x00", "\\x00")
+    return text if len(text) <= _MAX_MESSAGE else text[: _MAX_MESSAGE - 1] + "…"
+
+
+Message = Annotated[str, BeforeValidator(_storable)]
 
 
 def validated(model: type[_M], **values: Any) -> _M:
@@ -170,7 +182,7 @@ class FailExecution(LeaseRequest):
 
     error_class: ErrorClass = ErrorClass.TRANSIENT_SYSTEM
     error_code: ShortText | None = None
-    error_message: str | None = Field(None, max_length=100_000)
+    error_message: Message | None = None
     retry_after_seconds: float | None = Field(None, ge=0, le=86400 * 365)
     next_queue_key: Key | None = None
 

@@ -37,10 +37,11 @@ P, R, RUN, W, FR, FT, H, CA, CO = (
 NONTERMINAL = (P, R, RUN, W, FR, H)
 
 # action -> {state before -> states after}. READY -> READY under a live lease is a claim that has not started, or one
-# slot of several; HELD -> HELD is a second hold, or the release of one of two.
+# slot of several; RUNNING -> RUNNING is the start of one slot while the others run; HELD -> HELD is a second hold, or
+# the release of one of two.
 TABLE: dict[Action, dict[State, tuple[State, ...]]] = {
     Action.CLAIM: {R: (R, RUN), FR: (FR, R, RUN)},
-    Action.START: {R: (RUN, R), FR: (RUN, R), W: (RUN,)},
+    Action.START: {R: (RUN, R), FR: (RUN, R), RUN: (RUN,), W: (RUN,)},
     Action.DISPATCH: {R: (W,), FR: (W,), RUN: (W,)},
     Action.RENEW: {R: (R,), FR: (FR,), RUN: (RUN,), W: (W,)},
     Action.RELEASE: {R: (R,), FR: (FR, R), RUN: (R,), W: (R,)},
@@ -50,7 +51,7 @@ TABLE: dict[Action, dict[State, tuple[State, ...]]] = {
     Action.RELEASE_HOLD: {H: (R, FR, H)},
     Action.REQUEUE: {P: (R,), R: (R,), FR: (R,), RUN: (R,), W: (R,), FT: (R,), CA: (R,), CO: (R,)},
     Action.CANCEL: {state: (CA,) for state in NONTERMINAL},
-    Action.EXPIRE: {R: (R,), FR: (FR,), RUN: (FR, FT, R), W: (W,)},
+    Action.EXPIRE: {R: (R, FT), FR: (FR,), RUN: (FR, FT, R), W: (W,)},
     Action.RESOLVE: {FT: (FT,)},
 }
 

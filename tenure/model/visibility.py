@@ -72,7 +72,7 @@ def obstacles(thread: SubjectThread, queue: Queue | None, now: datetime) -> list
 
 
 def _standing(env: Envelope, lapsed: list[Attempt], queue: Queue | None) -> State:
-    return expired_standing(env, lapsed[0], queue) if lapsed and queue is not None else env.state
+    return expired_standing(env, lapsed, queue) if lapsed and queue is not None else env.state
 
 
 def _state_obstacles(thread: SubjectThread, queue: Queue | None, now: datetime) -> list[Reason]:
@@ -104,7 +104,7 @@ def _state_obstacles(thread: SubjectThread, queue: Queue | None, now: datetime) 
             Reason(
                 "attempts_exhausted", "Its last attempt ran out of time and no attempt is left.",
                 "The next sweep makes it a dead letter; requeue it then, or raise its max_attempts.",
-                {"attempt_count": env.attempt_count + 1},
+                {"attempt_count": env.attempt_count + sum(a.started_at is not None for a in lapsed)},
             )
         )  # fmt: skip
     else:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tenure.model import fact_types as ft
+from tenure.model.attempt import Attempt
 from tenure.model.decisions.unfolding import Context, Unfolding
 from tenure.model.envelope import Envelope
 from tenure.model.fact import Draft, Fact
@@ -47,7 +48,12 @@ def state_after_claim(envelope: Envelope, *, start: bool) -> State:
 
 def free_slot(thread: SubjectThread) -> int:
     """The lowest slot that is neither held nor done."""
-    taken = {
-        a.slot for a in thread.attempts.values() if a.lease_status in (LeaseStatus.ACTIVE, LeaseStatus.COMPLETED)
-    }  # fmt: skip
+    taken = {a.slot for a in [*thread.live_attempts, *_done_this_round(thread)]}
     return next(slot for slot in range(1, thread.envelope.slots_total + 1) if slot not in taken)
+
+
+def _done_this_round(thread: SubjectThread) -> list[Attempt]:
+    """The completed attempts that ``slots_done`` counts: requeueing, or the next queue, begins to count anew."""
+    done = [a for a in thread.attempts.values() if a.lease_status is LeaseStatus.COMPLETED]
+    done.sort(key=lambda a: a.end_revision or 0)
+    return done[len(done) - thread.envelope.slots_done :]

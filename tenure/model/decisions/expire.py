@@ -7,6 +7,7 @@ operator may reconcile it (S1 section 8.3).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from tenure.model import fact_types as ft
@@ -26,15 +27,9 @@ def decide_expire(unfolding: Unfolding, attempt: Attempt, context: Context, reas
     env = unfolding.envelope
     assert attempt.expires_at is not None
     data: dict[str, Any] = {"reason": reason} if reason else {}
-    after = env.state
-    if attempt.started_at is not None and env.state in (State.RUNNING, State.READY):
-        count = env.attempt_count + 1
-        queue = context.queues.get(str(attempt.queue_key))
+    after, count = _after(env, env.state, env.attempt_count, attempt, context.queues.get(str(attempt.queue_key)))
+    if count != env.attempt_count:
         changes: dict[str, Any] = {"attempt_count": count}
-        if queue is not None and count >= max_attempts(env, queue):
-            after = State.FAILED_TERMINAL if env.state is State.RUNNING else env.state
-        elif env.state is State.RUNNING:
-            after = State.READY if env.shared else State.FAILED_RETRYABLE
         if after is State.FAILED_TERMINAL:
             data["dead_letter"] = next(context.uids)
             others = [a.uid for a in unfolding.thread.live_attempts if a.uid != attempt.uid]
@@ -46,16 +41,28 @@ def decide_expire(unfolding: Unfolding, attempt: Attempt, context: Context, reas
         data["set"] = changes
     check_transition(Action.EXPIRE, env.state, after)
     draft = Draft(
-        type=ft.EXPIRED, state=after, revision=env.revision + ("set" in data), queue_key=env.next_queue_key,
-        lease=attempt.uid, worker=attempt.worker, data=data,
+        type=ft.EXPIRED, state=after, revision=env.revision + (after is not env.state or "set" in data),
+        queue_key=env.next_queue_key, lease=attempt.uid, worker=attempt.worker, data=data,
     )  # fmt: skip
     return unfolding.append(draft, context)
 
 
-def expired_standing(envelope: Envelope, attempt: Attempt, queue: Queue) -> State:
-    """Where ``decide_expire`` would leave a RUNNING subject: for reads that come before any sweep."""
-    if attempt.started_at is None or envelope.state is not State.RUNNING:
-        return envelope.state
-    if envelope.attempt_count + 1 >= max_attempts(envelope, queue):
-        return State.FAILED_TERMINAL
-    return State.READY if envelope.shared else State.FAILED_RETRYABLE
+def expired_standing(envelope: Envelope, lapsed: Sequence[Attempt], queue: Queue) -> State:
+    """Where ``decide_expire`` of all ``lapsed`` would leave the subject: for reads that come before any sweep."""
+    state, count = envelope.state, envelope.attempt_count
+    for attempt in lapsed:
+        state, count = _after(envelope, state, count, attempt, queue)
+    return state
+
+
+def _after(env: Envelope, state: State, count: int, attempt: Attempt, queue: Queue | None) -> tuple[State, int]:
+    if state not in (State.RUNNING, State.READY):
+        return state, count
+    if attempt.started_at is not None:
+        count += 1
+        if queue is not None and count >= max_attempts(env, queue):
+            return State.FAILED_TERMINAL, count
+    if state is State.RUNNING:
+        # A slot of several is free again, begun or not: RUNNING would keep everyone from taking it.
+        return State.READY if env.shared else State.FAILED_RETRYABLE, count
+    return state, count

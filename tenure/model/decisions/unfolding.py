@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hmac
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -133,7 +134,7 @@ def held_lease(unfolding: Unfolding, request: LeaseRequest, token_hash: bytes | 
     attempt = unfolding.thread.attempts.get(request.lease)
     if attempt is None or attempt.lease_status is None:
         raise NotFound("There is no such lease.", "Use the lease's EUID as the claim returned it.")
-    if attempt.worker != request.worker or token_hash != request.token_hash:
+    if attempt.worker != request.worker or not hmac.compare_digest(token_hash or b"", request.token_hash):
         raise Forbidden(
             "This lease is held by another worker or under another token.",
             "Only the holder may act on a lease; an operator can hold, requeue or cancel the subject instead.",
