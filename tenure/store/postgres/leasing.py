@@ -1,0 +1,153 @@
+"""The hot statements: claim, plain completion, plain renewal; and what a claim has to see to first."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from tenure.model import fact_types as ft
+from tenure.model.fact_types import REGISTRY
+from tenure.model.ordering import OrderKey
+from tenure.model.requests import ClaimItems
+from tenure.model.result import ActionResult
+from tenure.model.states import State
+from tenure.store.operation import Op, Statement
+from tenure.store.postgres import rows
+from tenure.store.postgres.registry import Registry
+from tenure.store.records import Claimed, Finish, Gate, Refused
+
+#: Where a scan starts when there is no hint: before every key.
+FIRST: tuple[int, str, str, str, int] = (-(2**31), "-infinity", "-infinity", "-infinity", 0)
+
+
+class Leasing(Registry):
+    """The leasing part of the store port."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._codes: dict[int, str] = {}
+
+    def claim(
+        self, tenant: int, request: ClaimItems, actor: str, after: OrderKey | None, *, past_gate: bool
+    ) -> Op[tuple[Gate, list[Claimed]]]:
+        """See ``Store.claim``."""
+        rank, due, eligible, created, uid = _hint(after)
+        taken = yield Statement(
+            "claim",
+            {
+                "tenant": tenant, "worker": request.worker, "incarnation": request.incarnation,
+                "queue_key": request.queue_key, "limit": request.limit, "start": request.start,
+                "ttl": request.ttl_seconds, "token_hash": request.token_hash, "actor": actor, "trace_id": None,
+                "claim_key": request.idempotency_key, "past_gate": past_gate,
+                "claim_hash": request.payload_hash() if request.idempotency_key else None,
+                "after_priority": rank, "after_due": due, "after_eligible": eligible, "after_created": created, "after_uid": uid,
+            },
+            plain=True,
+        )  # fmt: skip
+        if not taken:
+            return Gate(allowed=False), []
+        gate = Gate(allowed=taken[0][0], due=taken[0][1], lapsed=taken[0][2])
+        unknown = {row[17] for row in taken if row[5] is not None} - self._codes.keys()
+        if unknown:
+            templates = yield from self.templates(tenant)
+            self._codes |= {t.uid: t.code for t in templates.values()}
+        codes = self._codes
+        return gate, [_claimed(row, request, codes) for row in taken if row[5] is not None]
+
+    def claimed_before(self, tenant: int, worker: int, claim_key: str) -> Op[list[tuple[Claimed, bytes | None]]]:
+        """See ``Store.claimed_before``."""
+        params = {"leases": None, "worker": worker, "claim_key": claim_key, "tenant": tenant}
+        found = yield Statement("claimed", params)
+        return [(rows.claimed(row), bytes(row["claim_hash"]) if row["claim_hash"] else None) for row in found]
+
+    def claimed(self, leases: Sequence[int]) -> Op[list[Claimed]]:
+        """See ``Store.claimed``."""
+        params = {"leases": list(leases), "worker": None, "claim_key": None, "tenant": None}
+        return [rows.claimed(row) for row in (yield Statement("claimed", params))]
+
+    def live_leases(self, worker: int) -> Op[int]:
+        """See ``Store.live_leases``."""
+        live: int = (yield Statement("live_leases", {"worker": worker}))[0]["live"]
+        return live
+
+    def promote(self, tenant: int, queue_key: str, limit: int) -> Op[int]:
+        """See ``Store.promote``."""
+        promoted: list[Any] = yield Statement("promote", {"tenant": tenant, "queue_key": queue_key, "limit": limit})
+        return promoted[0]["promoted"] if promoted else 0
+
+    def lapsed(self, tenant: int, queue_key: str | None, limit: int) -> Op[list[int]]:
+        """See ``Store.lapsed``."""
+        found = yield Statement("lapsed", {"tenant": tenant, "queue_key": queue_key, "limit": limit})
+        return [row["uid"] for row in found]
+
+    def complete_plain(self, tenant: int, worker: int, actor: str, items: Sequence[Finish]) -> Op[dict[int, ActionResult]]:
+        """See ``Store.complete_plain``."""
+        # Always in one order, so that two batches cannot wait for each other.
+        ordered = sorted(items, key=lambda item: item.subject)
+        results = [json.dumps(i.result) if i.result is not None else None for i in ordered]
+        refs = [i.result_ref for i in ordered]
+        done = yield Statement(
+            "complete_plain",
+            {
+                "tenant": tenant, "worker": worker, "actor": actor, "trace_id": None,
+                "leases": [i.lease for i in ordered], "token_hashes": [i.token_hash for i in ordered],
+                "payload_hashes": [i.payload_hash for i in ordered],
+                "results": results if any(r is not None for r in results) else None,
+                "result_refs": refs if any(r is not None for r in refs) else None,
+            },
+            plain=True,
+        )  # fmt: skip
+        action = REGISTRY[ft.COMPLETED].action
+        return {
+            lease: ActionResult(
+                action, ft.COMPLETED, uid, State.COMPLETED, revision, seq, now, queue_key, lease, worker
+            )
+            for lease, uid, revision, seq, now, queue_key in done
+        }
+
+    def renew_plain(
+        self, tenant: int, worker: int, incarnation: int, actor: str, leases: Sequence[tuple[int, int, bytes]],
+        ttl_seconds: int | None,
+    ) -> Op[dict[int, datetime]]:  # fmt: skip
+        """See ``Store.renew_plain``."""
+        ordered = sorted(leases, key=lambda item: item[1])
+        renewed = yield Statement(
+            "renew_plain",
+            {
+                "tenant": tenant, "worker": worker, "incarnation": incarnation, "actor": actor, "trace_id": None,
+                "leases": [lease for lease, _, _ in ordered], "token_hashes": [token for _, _, token in ordered],
+                "ttl": ttl_seconds,
+            },
+            plain=True,
+        )  # fmt: skip
+        return dict(renewed)
+
+    def refuse(self, tenant: int, refusals: Sequence[Refused]) -> Op[None]:
+        """See ``Store.refuse``."""
+        if not refusals:
+            return
+        values = [
+            {name: getattr(r, name) for name in ("code", "action", "actor", "subject", "lease", "worker", "queue_key", "message")}
+            for r in refusals
+        ]  # fmt: skip
+        yield Statement("refuse", {"tenant": tenant, "refusals": json.dumps(values)})
+
+
+def _hint(after: OrderKey | None) -> tuple[int, Any, Any, Any, int]:
+    if after is None:
+        return FIRST
+    rank, due, eligible, created, uid = after
+    latest = datetime.max.replace(tzinfo=UTC)
+    return rank, "infinity" if due == latest else due, eligible, created, uid
+
+
+def _claimed(row: Sequence[Any], request: ClaimItems, codes: dict[int, str]) -> Claimed:
+    (_, _, _, now, ttl, lease, subject, number, state, revision, seq, slot, action_key, rank, _, _, _, template, name,
+     external_ref, properties, payload_ref, correlation_id) = row  # fmt: skip
+    return Claimed(
+        lease, subject, request.queue_key, request.worker, number, State(state), revision, seq, slot, now,
+        now + timedelta(seconds=ttl), ttl, request.start, codes[template], name, external_ref, action_key, -rank,
+        properties, payload_ref, correlation_id,
+    )  # fmt: skip

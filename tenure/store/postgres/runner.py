@@ -1,0 +1,144 @@
+"""Drives operations over a psycopg connection: the only two places that wait, one sync and one async.
+
+In autocommit ``Begin`` opens a transaction; within the caller's own transaction it opens a savepoint, so that what the
+caller does commits or fails as one with what Tenure does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import psycopg
+from psycopg.pq import TransactionStatus
+from psycopg.rows import dict_row, tuple_row
+
+from tenure.store.operation import Begin, Commit, Op, Rollback, Statement, Step
+from tenure.store.postgres.statements import text
+from tenure.store.postgres.translation import transient, translated
+
+T = TypeVar("T")
+_TRIES = 5
+
+
+class Frames:
+    """The open transactions and savepoints of one operation, and the SQL that opens and closes them."""
+
+    def __init__(self, nested: bool) -> None:
+        self.nested = nested
+        self.depth = 0
+
+    def sql(self, step: Begin | Commit | Rollback) -> str:
+        """The command for the step."""
+        if isinstance(step, Begin):
+            self.depth += 1
+            outermost = self.depth == 1 and not self.nested
+            return "begin" if outermost else f"savepoint tenure_{self.depth}"
+        outermost = self.depth == 1 and not self.nested
+        name = f"tenure_{self.depth}"
+        self.depth -= 1
+        if isinstance(step, Commit):
+            return "commit" if outermost else f"release savepoint {name}"
+        return "rollback" if outermost else f"rollback to savepoint {name}"
+
+
+def run(connection: psycopg.Connection[Any], op: Op[T], *, prepare: bool = True) -> T:
+    """Drive ``op`` to its result. Driver errors reach the operation, then the caller as ``TenureError``."""
+    frames = Frames(_in_transaction(connection))
+    plain = connection.cursor(binary=True, row_factory=tuple_row)
+    named = connection.cursor(binary=True, row_factory=dict_row)
+
+    def perform(step: Step) -> Any:
+        if isinstance(step, Statement):
+            cursor: psycopg.Cursor[Any] = plain if step.plain else named
+            cursor.execute(text(step.name), step.params, prepare=prepare)  # type: ignore[arg-type]
+            return cursor.fetchall() if cursor.description else []
+        plain.execute(frames.sql(step), prepare=False)  # type: ignore[call-overload]
+        return None
+
+    try:
+        step = op.send(None)
+        while True:
+            try:
+                answer = perform(step)
+            except psycopg.Error as error:
+                step = op.throw(error)
+            else:
+                step = op.send(answer)
+    except StopIteration as stop:
+        value: T = stop.value
+        return value
+    except psycopg.Error as error:
+        raise (translated(error) or error) from error
+    finally:
+        plain.close()
+        named.close()
+
+
+async def run_async(connection: psycopg.AsyncConnection[Any], op: Op[T], *, prepare: bool = True) -> T:
+    """The same over an async connection."""
+    frames = Frames(_in_transaction(connection))
+    plain = connection.cursor(binary=True, row_factory=tuple_row)
+    named = connection.cursor(binary=True, row_factory=dict_row)
+
+    async def perform(step: Step) -> Any:
+        if isinstance(step, Statement):
+            cursor: psycopg.AsyncCursor[Any] = plain if step.plain else named
+            await cursor.execute(text(step.name), step.params, prepare=prepare)  # type: ignore[arg-type]
+            return await cursor.fetchall() if cursor.description else []
+        await plain.execute(frames.sql(step), prepare=False)  # type: ignore[call-overload]
+        return None
+
+    try:
+        step = op.send(None)
+        while True:
+            try:
+                answer = await perform(step)
+            except psycopg.Error as error:
+                step = op.throw(error)
+            else:
+                step = op.send(answer)
+    except StopIteration as stop:
+        value: T = stop.value
+        return value
+    except psycopg.Error as error:
+        raise (translated(error) or error) from error
+    finally:
+        await plain.close()
+        await named.close()
+
+
+def tried_again(attempt: int, error: BaseException) -> bool:
+    """Whether a whole operation of our own should be driven once more after a deadlock or the like."""
+    cause = error.__cause__ if error.__cause__ is not None else error
+    return attempt < _TRIES and transient(cause)
+
+
+def run_own(connection: psycopg.Connection[Any], make: Callable[[], Op[T]], *, prepare: bool = True) -> T:
+    """Drive an operation on a connection of our own (autocommit), again after a deadlock."""
+    attempt = 1
+    while True:
+        try:
+            return run(connection, make(), prepare=prepare)
+        except Exception as error:
+            if not tried_again(attempt, error):
+                raise
+            attempt += 1
+
+
+async def run_own_async(
+    connection: psycopg.AsyncConnection[Any], make: Callable[[], Op[T]], *, prepare: bool = True
+) -> T:
+    """The same over an async connection."""
+    attempt = 1
+    while True:
+        try:
+            return await run_async(connection, make(), prepare=prepare)
+        except Exception as error:
+            if not tried_again(attempt, error):
+                raise
+            attempt += 1
+
+
+def _in_transaction(connection: psycopg.Connection[Any] | psycopg.AsyncConnection[Any]) -> bool:
+    return not connection.autocommit or connection.info.transaction_status != TransactionStatus.IDLE

@@ -1,0 +1,83 @@
+-- Takes the first visible subjects of one queue for one worker: lease, record, fact and envelope in one go (S1 6.2).
+-- Reads the index `claimable` from its start (or from the hint `after_*`) and locks what it takes; every join is a key look-up.
+with clock as materialized (select tenure.now() as now),
+w as materialized (
+    select uid, worker_type, status, drain_requested, capabilities, site_scope, platform_scope, assay_scope, incarnation,
+        max_concurrent_leases
+    from tenure.worker where uid = %(worker)s and tenant = %(tenant)s for no key update),
+q as materialized (
+    select * from tenure.queue where tenant = %(tenant)s and queue_key = %(queue_key)s and retired_at is null),
+gate as materialized (
+    select q.uid as queue, q.tenant, q.queue_key, q.eligible_states, q.site_scope, q.platform_scope, q.assay_scope, w.uid as worker,
+        w.incarnation, clock.now, coalesce(%(ttl)s::int, q.lease_ttl_seconds) as ttl,
+        jsonb_build_object('ttl', coalesce(%(ttl)s::int, q.lease_ttl_seconds), 'started', %(start)s::boolean)
+            || case when w.incarnation = 1 then '{}'::jsonb else jsonb_build_object('incarnation', w.incarnation) end as data,
+        least(%(limit)s::int, w.max_concurrent_leases - (
+            select count(*)::int from (
+                select from tenure.attempt a where a.worker = w.uid and a.lease_status = 'ACTIVE' limit w.max_concurrent_leases) held)) as room,
+        q.enabled and w.status = 'ONLINE' and not w.drain_requested
+            and (not q.manual_only or w.worker_type = 'HUMAN_SESSION')
+            and w.capabilities @> q.required_worker_capabilities
+            and (q.site_scope = '{}' or w.site_scope && q.site_scope)
+            and (q.platform_scope = '{}' or w.platform_scope && q.platform_scope)
+            and (q.assay_scope = '{}' or w.assay_scope && q.assay_scope)
+            and coalesce(%(incarnation)s::int = w.incarnation, true) as fits,
+        not %(past_gate)s and exists (
+            select from tenure.execution d
+            where d.tenant = q.tenant and d.next_queue_key = q.queue_key and d.deferred and d.eligible_at <= clock.now) as due,
+        not %(past_gate)s and exists (
+            select from tenure.attempt a
+            where a.queue = q.uid and a.lease_status = 'ACTIVE' and a.expires_at <= clock.now) as lapsed
+    from q, w, clock),
+taken as materialized (
+    select e.*, g.queue, g.worker, g.incarnation, g.now, g.ttl, nextval('tenure.uid') as lease,
+        case when e.slots_total = 1 then g.data else g.data || jsonb_build_object('slot', e.slot) end as data,
+        (case when not %(start)s then e.state when e.slots_free = 1 then 'RUNNING' when e.slots_total > 1 then 'READY' else e.state end)::tenure.state as after
+    from gate g, lateral (
+        select e.ctid as tid, e.uid, e.tenant, e.state, e.revision, e.seq, e.head, e.attempt_count, e.next_queue_key, e.next_action_key,
+            e.priority, e.due_at, e.eligible_at, e.created_at, e.slots_free, e.slots_total,
+            case when e.slots_total = 1 then 1 else (
+                select min(s) from generate_series(1, e.slots_total) s
+                where not exists (
+                    select from tenure.attempt a
+                    where a.subject = e.uid and a.slot = s and a.shared and a.lease_status in ('ACTIVE', 'COMPLETED'))) end as slot
+        from tenure.execution e
+        where e.tenant = g.tenant and e.next_queue_key = g.queue_key and e.claimable
+            and (-e.priority, coalesce(e.due_at, 'infinity'::timestamptz), e.eligible_at, e.created_at, e.uid)
+                > (%(after_priority)s::int, %(after_due)s::timestamptz, %(after_eligible)s::timestamptz, %(after_created)s::timestamptz, %(after_uid)s::bigint)
+            and e.eligible_at <= g.now and e.state = any (g.eligible_states)
+            and (e.site is null or g.site_scope = '{}' or e.site = any (g.site_scope))
+            and (e.platform is null or g.platform_scope = '{}' or e.platform = any (g.platform_scope))
+            and (e.assay is null or g.assay_scope = '{}' or e.assay = any (g.assay_scope))
+            and (e.slots_total = 1 or not exists (
+                select from tenure.attempt a
+                where a.subject = e.uid and a.worker = g.worker and a.shared and a.lease_status in ('ACTIVE', 'COMPLETED')))
+        order by -e.priority, coalesce(e.due_at, 'infinity'::timestamptz), e.eligible_at, e.created_at, e.uid
+        limit case when g.fits and not g.due and not g.lapsed then greatest(g.room, 0) else 0 end
+        for no key update of e skip locked) e),
+hashed as materialized (
+    select t.*, t.revision + (t.after <> t.state)::int as revision_after,
+        tenure.fact_hash(t.head, t.uid, t.seq + 1, t.now, t.tenant, t.revision + (t.after <> t.state)::int, t.lease, t.worker,
+            'lease.claimed', %(actor)s, t.after, t.next_queue_key, null, null, null, null, %(trace_id)s, t.data) as hash
+    from taken t),
+told as (
+    insert into tenure.fact (thread, seq, tenant, at, revision, state, type, actor, queue_key, lease, worker, trace_id, data, hash)
+    select uid, seq + 1, tenant, now, revision_after, after, 'lease.claimed', %(actor)s, next_queue_key, lease, worker, %(trace_id)s, data, hash
+    from hashed),
+leased as (
+    insert into tenure.attempt (uid, tenant, subject, queue, worker, incarnation, attempt_number, ttl_seconds, start_revision, slot, shared,
+        lease_status, record_status, start_state, claimed_at, expires_at, started_at, token_hash, claim_key, claim_hash, action_key)
+    select lease, tenant, uid, queue, worker, incarnation, attempt_count + 1, ttl, revision, slot, slots_total > 1,
+        'ACTIVE', 'STARTED', state, now, now + make_interval(secs => ttl), case when %(start)s then now end, %(token_hash)s, %(claim_key)s, %(claim_hash)s, next_action_key
+    from hashed),
+moved as (
+    update tenure.execution e
+    set state = h.after, revision = h.revision_after, seq = h.seq + 1, head = h.hash, slots_free = h.slots_free - 1, last_record = h.lease + 1
+    from hashed h where e.ctid = h.tid)
+select g.fits and g.room > 0 as allowed, g.due, g.lapsed, g.now, g.ttl, h.lease, h.uid, h.attempt_count + 1 as attempt_number, h.after::text as state,
+    h.revision_after, h.seq + 1 as seq, h.slot, h.next_action_key, -h.priority as rank, h.due_at, h.eligible_at, h.created_at,
+    s.template, s.name, s.external_ref, s.properties, s.payload_ref, s.correlation_id
+from gate g
+left join hashed h on true
+left join lateral (select s.* from tenure.subject s where s.uid = h.uid offset 0) s on true
+order by -h.priority, coalesce(h.due_at, 'infinity'::timestamptz), h.eligible_at, h.created_at, h.uid

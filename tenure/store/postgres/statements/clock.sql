@@ -1,0 +1,2 @@
+-- The only clock.
+select tenure.now() as now

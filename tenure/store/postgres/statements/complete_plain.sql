@@ -1,0 +1,31 @@
+-- Completes many running attempts: no key, no next queue, one slot. What is not such, or no longer held, is left out.
+-- Each row is found by its key; the envelope's update takes the lock and re-checks, and the rest follows from what it returns.
+with clock as materialized (select tenure.now() as now),
+item as materialized (
+    select i.lease, i.result, i.result_ref, i.payload_hash, a.tid, a.subject, clock.now
+    from clock,
+        unnest(%(leases)s::bigint[], %(token_hashes)s::bytea[], %(payload_hashes)s::bytea[], %(results)s::jsonb[], %(result_refs)s::text[])
+            as i(lease, token_hash, payload_hash, result, result_ref),
+        lateral (
+            select a.ctid as tid, a.subject, a.lease_status, a.expires_at, a.worker, a.token_hash, a.started_at, a.tenant
+            from tenure.attempt a where a.uid = i.lease offset 0) a
+    where a.lease_status = 'ACTIVE' and a.started_at is not null and a.expires_at > clock.now and a.worker = %(worker)s
+        and a.token_hash = i.token_hash and a.tenant = %(tenant)s),
+moved as (
+    update tenure.execution e
+    set state = 'COMPLETED', revision = e.revision + 1, seq = e.seq + 1, slots_done = 1,
+        head = tenure.fact_hash(e.head, e.uid, e.seq + 1, i.now, e.tenant, e.revision + 1, i.lease, %(worker)s, 'execution.completed',
+            %(actor)s, 'COMPLETED', e.next_queue_key, null, i.payload_hash, null, null, %(trace_id)s, null)
+    from item i
+    where e.uid = i.subject and e.state in ('RUNNING', 'WAITING_EXTERNAL') and e.slots_total = 1 and e.slots_free = 0 and e.last_record = i.lease + 1
+    returning i.lease, i.result, i.result_ref, i.payload_hash, i.tid, i.now, e.uid, e.tenant, e.seq, e.revision, e.head, e.next_queue_key),
+told as (
+    insert into tenure.fact (thread, seq, tenant, at, revision, state, type, actor, queue_key, lease, worker, trace_id, payload_hash, hash)
+    select uid, seq, tenant, now, revision, 'COMPLETED', 'execution.completed', %(actor)s, next_queue_key, lease, %(worker)s, %(trace_id)s, payload_hash, head
+    from moved),
+ended as (
+    update tenure.attempt a
+    set lease_status = 'COMPLETED', record_status = 'SUCCEEDED', ended_at = m.now, end_state = 'COMPLETED', end_revision = m.revision,
+        result = m.result, result_ref = m.result_ref
+    from moved m where a.ctid = m.tid)
+select lease, uid, revision, seq, now, next_queue_key from moved

@@ -1,0 +1,42 @@
+-- Creates subjects of one template before one queue: data tier, envelope and first fact, all or nothing.
+-- Inserts only. A row whose submit_key or external_ref is known falls out, and the caller looks at it again.
+with clock as materialized (select tenure.now() as now),
+gate as materialized (
+    select %(queue_key)s::text is null or exists (
+        select from tenure.queue q
+        where q.tenant = %(tenant)s and q.queue_key = %(queue_key)s and q.retired_at is null
+            and %(template_code)s = any (q.subject_template_codes)) as open),
+item as materialized (
+    select nextval('tenure.uid') as uid, clock.now, i.*, i.data -> 'set' as set
+    from gate, clock,
+        unnest(%(properties)s::jsonb[], %(data)s::jsonb[], %(names)s::text[], %(external_refs)s::text[], %(payload_refs)s::text[],
+            %(submit_keys)s::text[], %(payload_hashes)s::bytea[], %(correlation_ids)s::text[])
+            with ordinality as i(properties, data, name, external_ref, payload_ref, submit_key, payload_hash, correlation_id, ordinal)
+    where gate.open
+        and (i.submit_key is null or not exists (
+            select from tenure.subject s where s.tenant = %(tenant)s and s.submit_key = i.submit_key))
+        and (i.external_ref is null or not exists (
+            select from tenure.subject s where s.tenant = %(tenant)s and s.external_ref = i.external_ref))),
+fresh as materialized (
+    select item.*, tenure.fact_hash(''::bytea, uid, 1, now, %(tenant)s, 1, null, null, 'subject.submitted', %(actor)s,
+        %(state)s::tenure.state, %(queue_key)s, submit_key, payload_hash, correlation_id, null, %(trace_id)s, data) as hash
+    from item),
+born as (
+    insert into tenure.subject (uid, tenant, template, name, external_ref, properties, payload_ref, submit_key, correlation_id, created_at)
+    select uid, %(tenant)s, %(template)s, name, external_ref, coalesce(properties, '{}'), payload_ref, submit_key, correlation_id, now from fresh),
+told as (
+    insert into tenure.fact (thread, seq, tenant, at, revision, state, type, actor, queue_key, idempotency_key, correlation_id, trace_id, payload_hash, data, hash)
+    select uid, 1, %(tenant)s, now, 1, %(state)s::tenure.state, 'subject.submitted', %(actor)s, %(queue_key)s, submit_key, correlation_id,
+        %(trace_id)s, payload_hash, data, hash
+    from fresh),
+written as (
+    insert into tenure.execution (uid, tenant, created_at, ready_at, due_at, priority, slots_total, slots_free, max_attempts_override,
+        next_queue_key, next_action_key, site, platform, assay, seq, revision, state, head, deferred)
+    select uid, %(tenant)s, now, (set ->> 'ready_at')::timestamptz, (set ->> 'due_at')::timestamptz, coalesce((set ->> 'priority')::smallint, 0),
+        coalesce((set ->> 'slots_total')::smallint, 1), coalesce((set ->> 'slots_free')::smallint, 1), (set ->> 'max_attempts_override')::int,
+        %(queue_key)s, set ->> 'next_action_key', set ->> 'site', set ->> 'platform', set ->> 'assay', 1, 1, %(state)s::tenure.state, hash,
+        coalesce((set ->> 'ready_at')::timestamptz > now, false)
+    from fresh)
+select gate.open, clock.now, fresh.uid, fresh.ordinal, fresh.hash,
+    case when %(notify)s and fresh.ordinal = 1 then pg_notify('tenure_work', %(tenant)s || ' ' || %(queue_key)s) end as hint
+from gate cross join clock left join fresh on true

@@ -1,0 +1,4 @@
+-- Length and last hash of a queue's, worker's or tenant's thread.
+select seq, head from tenure.queue where uid = %(uid)s
+union all select seq, head from tenure.worker where uid = %(uid)s
+union all select seq, head from tenure.tenant where uid = %(uid)s

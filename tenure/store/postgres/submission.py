@@ -1,0 +1,224 @@
+"""Submitting: inserts only, so that it is fast in bulk and safe within anybody's transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any
+
+from psycopg import errors as pg
+
+from tenure.model.errors import (
+    AlreadyExists, Conflict, IdempotencyConflict, NotFound, QueueUnknown, TemplateNotServed, TenureError,
+)  # fmt: skip
+from tenure.model.fact import Fact
+from tenure.model.fact_types import SUBMITTED
+from tenure.model.json_text import canonical_json
+from tenure.model.requests import SubmitSubject
+from tenure.model.states import State
+from tenure.store.operation import Op, Statement
+from tenure.store.postgres import rows
+from tenure.store.postgres.registry import Registry
+from tenure.store.records import Submission, Submitted
+
+
+@dataclass(frozen=True, slots=True)
+class _Kind:
+    """What all rows of one statement share."""
+
+    template: int
+    code: str
+    queue_key: str | None
+    ready: bool
+
+    @classmethod
+    def of(cls, item: Submission) -> _Kind:
+        request = item.request
+        return cls(item.template, request.template, request.queue_key, request.ready)
+
+
+class Submissions(Registry):
+    """``submit`` of the store port."""
+
+    notify = True
+
+    def submit(self, tenant: int, actor: str, items: Sequence[Submission]) -> Op[list[Submitted]]:
+        """See ``Store.submit``."""
+        kinds = {_Kind.of(item) for item in items}
+        keyed = any(i.request.idempotency_key or i.request.external_ref or i.request.parents for i in items)
+        if len(kinds) == 1 and not keyed:
+            return (yield from self._submit_kind(kinds.pop(), tenant, actor, items))
+        return (yield from self.transaction(self._submit_all(tenant, actor, items)))
+
+    def _submit_all(self, tenant: int, actor: str, items: Sequence[Submission]) -> Op[list[Submitted]]:
+        answers: list[Submitted | None] = [None] * len(items)
+        order = sorted(range(len(items)), key=lambda i: repr(_Kind.of(items[i])))
+        for kind, group in groupby(order, key=lambda i: _Kind.of(items[i])):
+            indexes = list(group)
+            for index, answer in zip(
+                indexes, (yield from self._submit_kind(kind, tenant, actor, [items[i] for i in indexes])), strict=True
+            ):
+                answers[index] = answer
+        yield from self._link_parents(tenant, items, answers)
+        return [answer for answer in answers if answer is not None]
+
+    def _submit_kind(self, kind: _Kind, tenant: int, actor: str, items: Sequence[Submission]) -> Op[list[Submitted]]:
+        first_of_key: dict[str, int] = {}
+        fresh, twins = [], []
+        for index, item in enumerate(items):
+            key = item.request.idempotency_key
+            (twins if key is not None and first_of_key.setdefault(key, index) != index else fresh).append(index)
+        answers: list[Submitted | None] = [None] * len(items)
+        for attempt in (1, 2, 3):
+            todo = [i for i in fresh if answers[i] is None]
+            if not todo:
+                break
+            yield from self._insert(kind, tenant, actor, items, todo, answers, last=attempt == 3)
+        twins_answers = yield from self._known(tenant, items, twins)
+        for index in twins:
+            first = answers[first_of_key[str(items[index].request.idempotency_key)]]
+            answers[index] = twins_answers.get(index, first)
+        return [a if a is not None else Submitted(None, error=_LOST) for a in answers]
+
+    def _insert(
+        self, kind: _Kind, tenant: int, actor: str, items: Sequence[Submission], todo: list[int],
+        answers: list[Submitted | None], *, last: bool,
+    ) -> Op[None]:  # fmt: skip
+        chosen = [items[i] for i in todo]
+        keyed = any(item.request.idempotency_key or item.request.external_ref for item in chosen)
+        params = _params(kind, tenant, actor, chosen) | {"notify": self.notify and kind.ready and kind.queue_key is not None}
+        statement = _one_statement(Statement("submit", params, plain=True))
+        try:
+            written = yield from (self.transaction(statement) if keyed else statement)
+        except pg.UniqueViolation:
+            # Somebody else submitted the same key at the same moment; look at what they wrote.
+            written = None
+            if last:
+                raise Conflict("The same key is being submitted elsewhere.", "Send it again in a moment.") from None
+        if written is not None:
+            if not written[0][0]:
+                error = yield from self._closed(tenant, kind)
+                for i in todo:
+                    answers[i] = Submitted(None, error=error)
+                return
+            _note(kind, tenant, actor, items, todo, written, answers)
+        missing = [i for i in todo if answers[i] is None]
+        if missing:
+            for index, answer in (yield from self._known(tenant, items, missing)).items():
+                answers[index] = answer
+
+    def _known(self, tenant: int, items: Sequence[Submission], indexes: list[int]) -> Op[dict[int, Submitted]]:
+        if not indexes:
+            return {}
+        requests = [items[i].request for i in indexes]
+        found = yield Statement(
+            "find_submitted",
+            {"tenant": tenant, "keys": [r.idempotency_key for r in requests], "refs": [r.external_ref for r in requests]},
+        )
+        answers = {}
+        for row in found:
+            index = indexes[row["item"]]
+            fact = rows.fact(row)
+            if not row["same_key"]:
+                answers[index] = Submitted(None, error=_taken(items[index].request))
+            elif fact.payload_hash != items[index].payload_hash:
+                answers[index] = Submitted(None, error=_differs(items[index].request))
+            else:
+                answers[index] = Submitted(fact, replayed=True)
+        return answers
+
+    def _closed(self, tenant: int, kind: _Kind) -> Op[TenureError]:
+        queues = yield from self.queues(tenant, [str(kind.queue_key)])
+        queue = queues.get(str(kind.queue_key))
+        if queue is None or queue.retired_at is not None:
+            return QueueUnknown(
+                f"There is no queue {kind.queue_key!r}.", "Define it first, or correct the key.", queue_key=kind.queue_key
+            )
+        return TemplateNotServed(
+            f"Queue {kind.queue_key!r} does not serve template {kind.code!r}.",
+            f"It serves {', '.join(queue.subject_template_codes)}.", queue_key=kind.queue_key, template=kind.code,
+        )  # fmt: skip
+
+    def _link_parents(self, tenant: int, items: Sequence[Submission], answers: Sequence[Submitted | None]) -> Op[None]:
+        edges = [
+            (parent, answer.fact.thread)
+            for item, answer in zip(items, answers, strict=True)
+            if answer is not None and answer.fact is not None and not answer.replayed
+            for parent in item.request.parents
+        ]
+        if not edges:
+            return
+        written = yield Statement(
+            "insert_links",
+            {"tenant": tenant, "relation": "parent", "parents": [e[0] for e in edges], "children": [e[1] for e in edges]},
+        )
+        if {row["parent"] for row in written} != {e[0] for e in edges}:
+            raise NotFound("A parent does not exist.", "Give the EUIDs of subjects of this tenant.")
+
+
+_LOST = Conflict("The submission was lost to a concurrent one.", "Send it again with the same key.")
+
+
+def _one_statement(statement: Statement) -> Op[Any]:
+    return (yield statement)
+
+
+def _params(kind: _Kind, tenant: int, actor: str, chosen: Sequence[Submission]) -> dict[str, Any]:
+    requests = [item.request for item in chosen]
+    columns: dict[str, list[Any]] = {
+        "data": [_data(r) for r in requests],
+        "names": [r.name for r in requests],
+        "external_refs": [r.external_ref for r in requests],
+        "payload_refs": [r.payload_ref for r in requests],
+        "submit_keys": [r.idempotency_key for r in requests],
+        "payload_hashes": [i.payload_hash if i.request.idempotency_key is not None else None for i in chosen],
+        "correlation_ids": [r.correlation_id for r in requests],
+    }
+    return {
+        "tenant": tenant, "actor": actor, "template": kind.template, "template_code": kind.code,
+        "queue_key": kind.queue_key, "state": str(State.READY if kind.ready else State.PENDING), "trace_id": None,
+        "properties": [r.properties_text() for r in requests],
+        # A column that nobody uses is not sent: unnest fills it with nulls.
+        **{name: values if any(v is not None for v in values) else None for name, values in columns.items()},
+    }  # fmt: skip
+
+
+def _data(request: SubmitSubject) -> str | None:
+    data = request.born_with()
+    return canonical_json(data) if data is not None else None
+
+
+def _note(
+    kind: _Kind, tenant: int, actor: str, items: Sequence[Submission], todo: list[int], written: Sequence[Any],
+    answers: list[Submitted | None],
+) -> None:  # fmt: skip
+    state = State.READY if kind.ready else State.PENDING
+    for _, now, uid, ordinal, digest, _ in written:
+        if uid is None:
+            continue
+        index = todo[ordinal - 1]
+        request = items[index].request
+        answers[index] = Submitted(
+            Fact(
+                thread=uid, seq=1, type=SUBMITTED, at=now, tenant=tenant, actor=actor, state=state, revision=1,
+                queue_key=kind.queue_key, data=request.born_with(), idempotency_key=request.idempotency_key,
+                payload_hash=items[index].payload_hash if request.idempotency_key is not None else None, correlation_id=request.correlation_id,
+                hash=digest,
+            )
+        )  # fmt: skip
+
+
+def _taken(request: SubmitSubject) -> TenureError:
+    return AlreadyExists(
+        f"A subject with external_ref {request.external_ref!r} exists already.",
+        "Use that subject, or give this one another reference.", external_ref=request.external_ref,
+    )  # fmt: skip
+
+
+def _differs(request: SubmitSubject) -> TenureError:
+    return IdempotencyConflict(
+        "This idempotency key was used before with another payload.",
+        "Use a new key for a new request, or send the first payload again to get the first answer.",
+        idempotency_key=request.idempotency_key,
+    )  # fmt: skip

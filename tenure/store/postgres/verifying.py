@@ -1,0 +1,5 @@
+"""Reading for ``verify``."""
+
+
+class Verifying:
+    """The verifying part of the store port."""
