@@ -21,7 +21,7 @@ START_ELSEWHERE = """
 import sys
 from pathlib import Path
 from tenure.embedded import Cluster
-print(Cluster(Path(sys.argv[1])).start())
+print(Cluster(Path(sys.argv[1]), fallbacks=[Path(sys.argv[2])]).start())
 """
 
 
@@ -33,7 +33,7 @@ def ask(dsn: str, query: str) -> object:
 
 def start_elsewhere(cluster: Cluster) -> str:
     """Start the cluster from another Python process, which has ended when this returns."""
-    command = [sys.executable, "-c", START_ELSEWHERE, str(cluster.data_dir)]
+    command = [sys.executable, "-c", START_ELSEWHERE, str(cluster.data_dir), str(cluster.data_dir.parent / "lib")]
     return subprocess.run(command, capture_output=True, text=True, check=True, timeout=60).stdout.strip()
 
 
