@@ -31,7 +31,7 @@ MakeCluster = Callable[..., Cluster]
 
 @pytest.fixture
 def tiny_disk(short_folder: Path, root: None) -> Iterator[Callable[[int], Path]]:
-    """Mounts file systems of so many megabytes."""
+    """Mounts file systems of so many megabytes. To be asked for before ``make_cluster``, so as to be unmounted after."""
     mounted: list[Path] = []
 
     def mount(megabytes: int) -> Path:
@@ -134,7 +134,7 @@ def test_missing_binaries_are_named(make_cluster: MakeCluster, tmp_path: Path) -
 
 @pytest.mark.root
 def test_first_start_on_a_disk_that_is_too_small_says_so_and_leaves_nothing(
-    make_cluster: MakeCluster, tiny_disk: Callable[[int], Path]
+    tiny_disk: Callable[[int], Path], make_cluster: MakeCluster
 ) -> None:
     cluster = make_cluster(tiny_disk(20) / "t")
 
@@ -160,7 +160,7 @@ def test_programs_that_do_not_fit_beside_the_data_are_reported_as_no_space(
 
 @pytest.mark.root
 def test_start_on_a_disk_that_became_full_says_so_and_works_once_there_is_space(
-    make_cluster: MakeCluster, tiny_disk: Callable[[int], Path]
+    tiny_disk: Callable[[int], Path], make_cluster: MakeCluster
 ) -> None:
     disk = tiny_disk(120)
     cluster = make_cluster(disk / "t")
