@@ -31,7 +31,7 @@ MakeCluster = Callable[..., Cluster]
 
 @pytest.fixture
 def tiny_disk(short_folder: Path, root: None) -> Iterator[Callable[[int], Path]]:
-    """Mounts file systems of so many megabytes. To be asked for before ``make_cluster``, so as to be unmounted after."""
+    """Mounts file systems of so many megabytes. Ask for it before ``make_cluster``, to be unmounted after that."""
     mounted: list[Path] = []
 
     def mount(megabytes: int) -> Path:
