@@ -5,7 +5,13 @@ from __future__ import annotations
 from datetime import datetime
 
 from tenure.model.errors import (
-    CapabilityMismatch, QueueDisabled, QueueManualOnly, ScopeMismatch, TenureError, WorkerAtLimit, WorkerNotAccepting,
+    CapabilityMismatch,
+    QueueDisabled,
+    QueueManualOnly,
+    ScopeMismatch,
+    TenureError,
+    WorkerAtLimit,
+    WorkerNotAccepting,
     WorkerSuperseded,
 )  # fmt: skip
 from tenure.model.queue import Queue
@@ -25,7 +31,9 @@ def refusal(worker: Worker, queue: Queue, live_leases: int, incarnation: int | N
         )  # fmt: skip
     if worker.status not in _ACCEPTING or worker.drain_requested:
         why = f" ({worker.disabled_reason})" if worker.disabled_reason else ""
-        return WorkerNotAccepting(f"The worker is {worker.status}{why} and takes no new work.", "Register or enable it.")
+        return WorkerNotAccepting(
+            f"The worker is {worker.status}{why} and takes no new work.", "Register or enable it."
+        )
     if not queue.enabled:
         why = f": {queue.disabled_reason}" if queue.disabled_reason else ""
         return QueueDisabled(f"Queue {queue.queue_key!r} is disabled{why}.", "Enable it with update_queue_policy.")
@@ -53,6 +61,12 @@ def refusal(worker: Worker, queue: Queue, live_leases: int, incarnation: int | N
 def missing_capabilities(worker: Worker, queue: Queue) -> list[str]:
     """The required capabilities that the worker does not have."""
     return [c for c in queue.required_worker_capabilities if c not in worker.capabilities]
+
+
+def serves(worker: Worker, queue: Queue) -> bool:
+    """True where only the moment could be against it: status, limit and whether the queue is enabled do not count."""
+    willing = worker.model_copy(update={"status": WorkerStatus.ONLINE, "drain_requested": False})
+    return refusal(willing, queue.model_copy(update={"enabled": True}), 0) is None
 
 
 def takes_claims(worker: Worker, now: datetime) -> bool:

@@ -72,7 +72,14 @@ class Fact:
         """SHA-256 over the previous hash and this fact's canonical content."""
         micros = (self.at - _EPOCH) // _MICROSECOND
         fixed = struct.pack(
-            ">qiqqiqq", self.thread, self.seq, micros, self.tenant, self.revision or 0, self.lease or 0, self.worker or 0
+            ">qiqqiqq",
+            self.thread,
+            self.seq,
+            micros,
+            self.tenant,
+            self.revision or 0,
+            self.lease or 0,
+            self.worker or 0,
         )
         text = _row(
             self.type,

@@ -27,10 +27,10 @@ class RetryPolicy(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     mode: BackoffMode = BackoffMode.EXPONENTIAL_BACKOFF
-    initial_delay_seconds: float = Field(60, ge=0, le=86400 * 365)
-    backoff_factor: float = Field(2.0, ge=1, le=100)
-    max_delay_seconds: float = Field(3600, ge=0, le=86400 * 365)
-    jitter: float = Field(0, ge=0, le=1)
+    initial_delay_seconds: float = Field(default=60, ge=0, le=86400 * 365)
+    backoff_factor: float = Field(default=2.0, ge=1, le=100)
+    max_delay_seconds: float = Field(default=3600, ge=0, le=86400 * 365)
+    jitter: float = Field(default=0, ge=0, le=1)
 
 
 class QueuePolicy(BaseModel):
@@ -74,5 +74,3 @@ class Queue(QueuePolicy):
     def policy(self) -> dict[str, Any]:
         """The policy part alone, as JSON-ready data."""
         return self.model_dump(mode="json", include=set(QueuePolicy.model_fields))
-
-

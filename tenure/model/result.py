@@ -69,4 +69,8 @@ def _public(key: str, value: Any) -> Any:
     prefix = _FACES.get(key)
     if prefix is None:
         return value
-    return [euid.format_euid(prefix, v) for v in value] if isinstance(value, list | tuple) else euid.format_euid(prefix, value)
+    return (
+        [euid.format_euid(prefix, v) for v in value]
+        if isinstance(value, list | tuple)
+        else euid.format_euid(prefix, value)
+    )

@@ -84,7 +84,7 @@ def _born(fact: Fact, template: str) -> Envelope:
 
 def _stamp(envelope: Envelope, fact: Fact, data: Mapping[str, Any], before: Envelope | None = None) -> Envelope:
     """What every fact does: state, revision, queue, seq, hash, and the fields that it sets outright."""
-    changes = {k: from_instant(v) if k in _TIMES else v for k, v in data.get("set", {}).items()}
+    changes: dict[str, Any] = {k: from_instant(v) if k in _TIMES else v for k, v in data.get("set", {}).items()}
     if "hold_state" in changes:
         changes["hold_state"] = HoldState(changes["hold_state"])
     assert fact.state is not None and fact.revision is not None
@@ -145,7 +145,7 @@ def _renewed(thread: SubjectThread, fact: Fact, data: Mapping[str, Any]) -> Subj
 
 def _end(
     thread: SubjectThread, uid: int, fact: Fact, lease: LeaseStatus, record: RecordStatus, reason: str | None,
-    **error: str | None,
+    **error: Any,
 ) -> SubjectThread:  # fmt: skip
     attempt = replace(
         thread.attempts[uid], lease_status=lease, record_status=record, ended_at=fact.at, release_reason=reason,

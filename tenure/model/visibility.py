@@ -1,6 +1,6 @@
 """The queue visibility rule, with its reasons (S1 sections 3.1 and 9.3; design 01, Reading).
 
-A subject is visible in its queue exactly when ``obstacles`` finds nothing. The index ``claimable`` and the statement
+A subject is visible in its queue when ``obstacles`` finds nothing but, perhaps, that the queue is disabled. The index ``claimable`` and the statement
 ``claim.sql`` say the same in SQL; a stateful test compares them.
 """
 
@@ -40,8 +40,11 @@ class Reason:
 
 
 def is_visible(thread: SubjectThread, queue: Queue | None, now: datetime) -> bool:
-    """The rule of S1 section 3.1, lapsed leases counted as gone."""
-    return not any(reason.blocking for reason in obstacles(thread, queue, now))
+    """The rule of S1 section 3.1, lapsed leases counted as gone.
+
+    That a queue is disabled keeps everyone from claiming (S1 section 3.5), but does not take its subjects out of it.
+    """
+    return all(reason.code == "queue_disabled" or not reason.blocking for reason in obstacles(thread, queue, now))
 
 
 def eligible_since(thread: SubjectThread, now: datetime) -> datetime:
@@ -97,7 +100,7 @@ def _state_obstacles(thread: SubjectThread, queue: Queue | None, now: datetime) 
     lapsed = [a for a in thread.live_attempts if a.expired(now)]
     standing = _standing(env, lapsed, queue)
     eligible = queue.eligible_states if queue is not None else tuple(CLAIMABLE)
-    if standing in eligible and standing in CLAIMABLE or env.terminal or env.state is State.HELD:
+    if (standing in eligible and standing in CLAIMABLE) or env.terminal or env.state is State.HELD:
         return reasons
     if standing is State.FAILED_TERMINAL:
         reasons.append(
@@ -137,7 +140,9 @@ def _queue_obstacles(env: Envelope, queue: Queue | None) -> list[Reason]:
     reasons = []
     if not queue.enabled:
         because = f": {queue.disabled_reason}" if queue.disabled_reason else ""
-        reasons.append(Reason("queue_disabled", f"Queue {queue.queue_key} is disabled{because}.", "Enable the queue.", key))
+        reasons.append(
+            Reason("queue_disabled", f"Queue {queue.queue_key} is disabled{because}.", "Enable the queue.", key)
+        )
     if env.template not in queue.subject_template_codes:
         reasons.append(
             Reason("template_not_served", f"Queue {queue.queue_key} does not serve {env.template}.",

@@ -18,8 +18,24 @@ from tenure.model.why import Situation
 from tenure.model.worker import Worker
 from tenure.store.operation import Op
 from tenure.store.records import (
-    Claimed, DeadLetterRow, Divergence, Edge, Finish, Gate, History, HoldRow, Item, LeaseRow, Loaded, QueueCounts,
-    Refused, Subject, Submission, Submitted, Target, Template,
+    Claimed,
+    DeadLetterRow,
+    Divergence,
+    Edge,
+    Finish,
+    Gate,
+    History,
+    HoldRow,
+    Item,
+    LeaseRow,
+    Loaded,
+    QueueCounts,
+    Refused,
+    Subject,
+    Submission,
+    Submitted,
+    Target,
+    Template,
 )  # fmt: skip
 
 T = TypeVar("T")
@@ -61,7 +77,9 @@ class Store(Protocol):
         """Insert or update a queue together with the fact that tells of it."""
         ...
 
-    def worker(self, tenant: int, *, uid: int | None = None, key: str | None = None, lock: bool = False) -> Op[Worker | None]:
+    def worker(
+        self, tenant: int, *, uid: int | None = None, key: str | None = None, lock: bool = False
+    ) -> Op[Worker | None]:
         """One worker by uid or key; with ``lock`` held until the transaction ends."""
         ...
 
@@ -128,13 +146,15 @@ class Store(Protocol):
         """ACTIVE leases past their expiry, oldest first."""
         ...
 
-    def complete_plain(self, tenant: int, worker: int, actor: str, items: Sequence[Finish]) -> Op[dict[int, ActionResult]]:
+    def complete_plain(
+        self, tenant: int, worker: int, actor: str, items: Sequence[Finish]
+    ) -> Op[dict[int, ActionResult]]:
         """Complete what is a plain case and still held, by lease; the rest is left for ``load`` and a decision."""
         ...
 
-    def renew_plain(self, tenant: int, worker: int, incarnation: int, actor: str, leases: Sequence[tuple[int, int, bytes]],
+    def renew_plain(self, tenant: int, worker: int, incarnation: int, actor: str, leases: Sequence[tuple[int, bytes]],
                     ttl_seconds: int | None) -> Op[dict[int, datetime]]:  # fmt: skip
-        """Renew (lease, subject, token hash) in one statement; the new expiries by lease of those still held."""
+        """Renew (lease, token hash) in one statement; the new expiries by lease of those still held."""
         ...
 
     def refuse(self, tenant: int, refusals: Sequence[Refused]) -> Op[None]:
@@ -175,7 +195,9 @@ class Store(Protocol):
         """Leases, newest first, keyset-paged by uid."""
         ...
 
-    def dead_letters(self, tenant: int, *, open_only: bool, limit: int, before: int | None = None) -> Op[list[DeadLetterRow]]:
+    def dead_letters(
+        self, tenant: int, *, open_only: bool, limit: int, before: int | None = None
+    ) -> Op[list[DeadLetterRow]]:
         """Dead letters, newest first, keyset-paged by uid."""
         ...
 

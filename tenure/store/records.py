@@ -132,7 +132,6 @@ class Finish:
     """One plain completion for the hot statement: no key, no next queue, one slot."""
 
     lease: int
-    subject: int
     token_hash: bytes
     payload_hash: bytes
     result: Any = None
@@ -214,25 +213,48 @@ class HoldRow:
 
 @dataclass(frozen=True, slots=True)
 class QueueCounts:
-    """The 16 metrics of S1 section 9.1 for one queue, exact, read in one snapshot. Ages and lags in seconds."""
+    """The 16 metrics of S1 section 9.1 for one queue, exact, read in one snapshot. Ages and lags in seconds.
+
+    The definitions here are those that every store is held to. "Of the queue" means: claimed from it (attempts), next
+    queue of (subjects), filed under its key (dead letters, refusals).
+    """
 
     queue_key: str
     queue_depth: int = 0
+    """Subjects visible in the queue by ``model.visibility.is_visible``: with those whose lease has lapsed, and also
+    while the queue is disabled."""
     oldest_job_age_seconds: float | None = None
+    """Now minus the earliest ``eligible_since`` of the visible subjects; None where there are none."""
     newest_job_age_seconds: float | None = None
+    """Now minus the latest ``eligible_since`` of the visible subjects; None where there are none."""
     active_leases: int = 0
+    """Leases of the queue that are ACTIVE and have not lapsed (LEASED, S1 section 4.2)."""
     expired_leases_total: int = 0
+    """Leases of the queue whose status is EXPIRED, since ever; lapsed ones count once they were expired."""
     retryable_failures_total: int = 0
+    """Records of the queue with status FAILED_RETRYABLE, since ever."""
     terminal_failures_total: int = 0
+    """Records of the queue with status FAILED_TERMINAL, since ever."""
     throughput_success_per_minute: float = 0.0
+    """Records of the queue with status SUCCEEDED that ended within the window, for each of its minutes."""
     throughput_failure_per_minute: float = 0.0
+    """Records of the queue with status FAILED_RETRYABLE or FAILED_TERMINAL that ended within the window, likewise.
+
+    The window is (now - window, now]."""
     failure_rate: float = 0.0
+    """Failures / (successes + failures) over the window, 0 to 1; 0 where nothing ended."""
     dead_letter_count: int = 0
+    """Dead letters of the queue that are OPEN."""
     held_count: int = 0
+    """Subjects of the queue whose state is HELD."""
     worker_online_count: int = 0
+    """Workers that are online and accepting and could serve the queue (``model.eligibility.serves``)."""
     worker_heartbeat_lag_seconds: float | None = None
+    """Now minus the oldest heartbeat among those workers; None where there are none."""
     claim_conflict_total: int = 0
+    """Refusals of ``claim_queue_item`` on the queue with the code ``not_claimable``, since ever."""
     idempotent_replay_total: int = 0
+    """Refusals on the queue with the code ``idempotent_replay``, since ever."""
 
 
 @dataclass(frozen=True, slots=True)

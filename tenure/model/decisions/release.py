@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from tenure.model import fact_types as ft
 from tenure.model.decisions.unfolding import (
-    Context, Unfolding, check_guards, held_lease, replayed, state_when_slot_freed,
+    Context,
+    Unfolding,
+    check_guards,
+    held_lease,
+    replayed,
+    state_when_slot_freed,
 )  # fmt: skip
 from tenure.model.fact import Draft, Fact
 from tenure.model.json_text import instant

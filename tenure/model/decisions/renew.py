@@ -25,7 +25,8 @@ def decide_renew(unfolding: Unfolding, request: RenewLease, context: Context, to
     worker = context.workers[request.worker]
     if worker.status in (WorkerStatus.DISABLED, WorkerStatus.RETIRED):
         raise WorkerNotAccepting(
-            f"The worker is {worker.status}; its leases run out and are not renewed.", "Enable it, or stop this process."
+            f"The worker is {worker.status}; its leases run out and are not renewed.",
+            "Enable it, or stop this process.",
         )
     if worker.incarnation != attempt.incarnation:
         raise WorkerSuperseded(

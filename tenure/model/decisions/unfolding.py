@@ -8,12 +8,20 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from tenure.model.errors import (
-    Forbidden, IdempotencyConflict, LeaseExpired, NotFound, QueueUnknown, RevisionConflict, SeqConflict, StaleLease,
-    StateConflict, TemplateNotServed,
-)  # fmt: skip
 from tenure.model.attempt import Attempt
 from tenure.model.envelope import Envelope
+from tenure.model.errors import (
+    Forbidden,
+    IdempotencyConflict,
+    LeaseExpired,
+    NotFound,
+    QueueUnknown,
+    RevisionConflict,
+    SeqConflict,
+    StaleLease,
+    StateConflict,
+    TemplateNotServed,
+)  # fmt: skip
 from tenure.model.fact import Draft, Fact, check_data
 from tenure.model.queue import Queue
 from tenure.model.requests import LeaseRequest, Request

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from psycopg import errors as pg
+
 from tenure.model import fact_types as ft
 from tenure.model.fact_types import REGISTRY
 from tenure.model.ordering import OrderKey
@@ -17,6 +19,7 @@ from tenure.store.operation import Op, Statement
 from tenure.store.postgres import rows
 from tenure.store.postgres.registry import Registry
 from tenure.store.records import Claimed, Finish, Gate, Refused
+from tenure.store.tracing import trace_id
 
 #: Where a scan starts when there is no hint: before every key.
 FIRST: tuple[int, str, str, str, int] = (-(2**31), "-infinity", "-infinity", "-infinity", 0)
@@ -34,18 +37,15 @@ class Leasing(Registry):
     ) -> Op[tuple[Gate, list[Claimed]]]:
         """See ``Store.claim``."""
         rank, due, eligible, created, uid = _hint(after)
-        taken = yield Statement(
-            "claim",
-            {
-                "tenant": tenant, "worker": request.worker, "incarnation": request.incarnation,
+        params = {
+            "tenant": tenant, "worker": request.worker, "incarnation": request.incarnation,
                 "queue_key": request.queue_key, "limit": request.limit, "start": request.start,
-                "ttl": request.ttl_seconds, "token_hash": request.token_hash, "actor": actor, "trace_id": None,
+                "ttl": request.ttl_seconds, "token_hash": request.token_hash, "actor": actor, "trace_id": trace_id(),
                 "claim_key": request.idempotency_key, "past_gate": past_gate,
                 "claim_hash": request.payload_hash() if request.idempotency_key else None,
                 "after_priority": rank, "after_due": due, "after_eligible": eligible, "after_created": created, "after_uid": uid,
-            },
-            plain=True,
-        )  # fmt: skip
+        }  # fmt: skip
+        taken = yield from self._take(params)
         if not taken:
             return Gate(allowed=False), []
         gate = Gate(allowed=taken[0][0], due=taken[0][1], lapsed=taken[0][2])
@@ -55,6 +55,19 @@ class Leasing(Registry):
             self._codes |= {t.uid: t.code for t in templates.values()}
         codes = self._codes
         return gate, [_claimed(row, request, codes) for row in taken if row[5] is not None]
+
+    def _take(self, params: dict[str, Any]) -> Op[Sequence[Sequence[Any]]]:
+        """The claim; again where a slot of a shared subject was taken between the snapshot and the lock."""
+        statement = Statement("claim", params, plain=True)
+        for _ in range(3):
+            try:
+                taken: Sequence[Sequence[Any]] = yield from (
+                    self.transaction(_one(statement)) if params["claim_key"] else _one(statement)
+                )
+                return taken
+            except pg.UniqueViolation:
+                continue
+        return []
 
     def claimed_before(self, tenant: int, worker: int, claim_key: str) -> Op[list[tuple[Claimed, bytes | None]]]:
         """See ``Store.claimed_before``."""
@@ -82,16 +95,18 @@ class Leasing(Registry):
         found = yield Statement("lapsed", {"tenant": tenant, "queue_key": queue_key, "limit": limit})
         return [row["uid"] for row in found]
 
-    def complete_plain(self, tenant: int, worker: int, actor: str, items: Sequence[Finish]) -> Op[dict[int, ActionResult]]:
+    def complete_plain(
+        self, tenant: int, worker: int, actor: str, items: Sequence[Finish]
+    ) -> Op[dict[int, ActionResult]]:
         """See ``Store.complete_plain``."""
         # Always in one order, so that two batches cannot wait for each other.
-        ordered = sorted(items, key=lambda item: item.subject)
+        ordered = sorted(items, key=lambda item: item.lease)
         results = [json.dumps(i.result) if i.result is not None else None for i in ordered]
         refs = [i.result_ref for i in ordered]
         done = yield Statement(
             "complete_plain",
             {
-                "tenant": tenant, "worker": worker, "actor": actor, "trace_id": None,
+                "tenant": tenant, "worker": worker, "actor": actor, "trace_id": trace_id(),
                 "leases": [i.lease for i in ordered], "token_hashes": [i.token_hash for i in ordered],
                 "payload_hashes": [i.payload_hash for i in ordered],
                 "results": results if any(r is not None for r in results) else None,
@@ -108,16 +123,16 @@ class Leasing(Registry):
         }
 
     def renew_plain(
-        self, tenant: int, worker: int, incarnation: int, actor: str, leases: Sequence[tuple[int, int, bytes]],
+        self, tenant: int, worker: int, incarnation: int, actor: str, leases: Sequence[tuple[int, bytes]],
         ttl_seconds: int | None,
     ) -> Op[dict[int, datetime]]:  # fmt: skip
         """See ``Store.renew_plain``."""
-        ordered = sorted(leases, key=lambda item: item[1])
+        ordered = sorted(leases)
         renewed = yield Statement(
             "renew_plain",
             {
-                "tenant": tenant, "worker": worker, "incarnation": incarnation, "actor": actor, "trace_id": None,
-                "leases": [lease for lease, _, _ in ordered], "token_hashes": [token for _, _, token in ordered],
+                "tenant": tenant, "worker": worker, "incarnation": incarnation, "actor": actor, "trace_id": trace_id(),
+                "leases": [lease for lease, _ in ordered], "token_hashes": [token for _, token in ordered],
                 "ttl": ttl_seconds,
             },
             plain=True,
@@ -133,6 +148,10 @@ class Leasing(Registry):
             for r in refusals
         ]  # fmt: skip
         yield Statement("refuse", {"tenant": tenant, "refusals": json.dumps(values)})
+
+
+def _one(statement: Statement) -> Op[Any]:
+    return (yield statement)
 
 
 def _hint(after: OrderKey | None) -> tuple[int, Any, Any, Any, int]:

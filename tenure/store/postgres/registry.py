@@ -51,9 +51,11 @@ class Registry:
                 return None
             uid = (yield from self.fresh_uids(1))[0]
             now = yield from self.clock()
-            fact = _hashed(Fact(thread=uid, seq=1, type=ft.TENANT_CREATED, at=now, tenant=uid, actor=actor, data={"key": key}), b"")
+            fact = _hashed(
+                Fact(thread=uid, seq=1, type=ft.TENANT_CREATED, at=now, tenant=uid, actor=actor, data={"key": key}), b""
+            )
             yield Statement("insert_tenant", {"uid": uid, "key": key} | _fact_params(fact))
-        uid = found[0]["uid"]
+        uid: int = found[0]["uid"]
         return uid
 
     def templates(self, tenant: int, codes: Iterable[str] | None = None) -> Op[dict[str, Template]]:
@@ -107,7 +109,9 @@ class Registry:
         if not written:
             raise AlreadyExists(f"Queue {queue.queue_key!r} was defined meanwhile.", "Read it and decide anew.")
 
-    def worker(self, tenant: int, *, uid: int | None = None, key: str | None = None, lock: bool = False) -> Op[Worker | None]:
+    def worker(
+        self, tenant: int, *, uid: int | None = None, key: str | None = None, lock: bool = False
+    ) -> Op[Worker | None]:
         """See ``Store.worker``."""
         found = yield Statement("lock_worker" if lock else "worker", {"tenant": tenant, "uid": uid, "key": key})
         return rows.worker(found[0]) if found else None

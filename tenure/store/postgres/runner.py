@@ -51,9 +51,9 @@ def run(connection: psycopg.Connection[Any], op: Op[T], *, prepare: bool = True)
     def perform(step: Step) -> Any:
         if isinstance(step, Statement):
             cursor: psycopg.Cursor[Any] = plain if step.plain else named
-            cursor.execute(text(step.name), step.params, prepare=prepare)  # type: ignore[arg-type]
+            cursor.execute(text(step.name), step.params, prepare=prepare)
             return cursor.fetchall() if cursor.description else []
-        plain.execute(frames.sql(step), prepare=False)  # type: ignore[call-overload]
+        plain.execute(frames.sql(step), prepare=False)
         return None
 
     try:
@@ -84,9 +84,9 @@ async def run_async(connection: psycopg.AsyncConnection[Any], op: Op[T], *, prep
     async def perform(step: Step) -> Any:
         if isinstance(step, Statement):
             cursor: psycopg.AsyncCursor[Any] = plain if step.plain else named
-            await cursor.execute(text(step.name), step.params, prepare=prepare)  # type: ignore[arg-type]
+            await cursor.execute(text(step.name), step.params, prepare=prepare)
             return await cursor.fetchall() if cursor.description else []
-        await plain.execute(frames.sql(step), prepare=False)  # type: ignore[call-overload]
+        await plain.execute(frames.sql(step), prepare=False)
         return None
 
     try:

@@ -10,7 +10,13 @@ from typing import Any
 from psycopg import errors as pg
 
 from tenure.model.errors import (
-    AlreadyExists, Conflict, IdempotencyConflict, NotFound, QueueUnknown, TemplateNotServed, TenureError,
+    AlreadyExists,
+    Conflict,
+    IdempotencyConflict,
+    NotFound,
+    QueueUnknown,
+    TemplateNotServed,
+    TenureError,
 )  # fmt: skip
 from tenure.model.fact import Fact
 from tenure.model.fact_types import SUBMITTED
@@ -21,6 +27,7 @@ from tenure.store.operation import Op, Statement
 from tenure.store.postgres import rows
 from tenure.store.postgres.registry import Registry
 from tenure.store.records import Submission, Submitted
+from tenure.store.tracing import trace_id
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +72,8 @@ class Submissions(Registry):
 
     def _submit_kind(self, kind: _Kind, tenant: int, actor: str, items: Sequence[Submission]) -> Op[list[Submitted]]:
         first_of_key: dict[str, int] = {}
-        fresh, twins = [], []
+        fresh: list[int] = []
+        twins: list[int] = []
         for index, item in enumerate(items):
             key = item.request.idempotency_key
             (twins if key is not None and first_of_key.setdefault(key, index) != index else fresh).append(index)
@@ -87,7 +95,9 @@ class Submissions(Registry):
     ) -> Op[None]:  # fmt: skip
         chosen = [items[i] for i in todo]
         keyed = any(item.request.idempotency_key or item.request.external_ref for item in chosen)
-        params = _params(kind, tenant, actor, chosen) | {"notify": self.notify and kind.ready and kind.queue_key is not None}
+        params = _params(kind, tenant, actor, chosen) | {
+            "notify": self.notify and kind.ready and kind.queue_key is not None
+        }
         statement = _one_statement(Statement("submit", params, plain=True))
         try:
             written = yield from (self.transaction(statement) if keyed else statement)
@@ -114,7 +124,11 @@ class Submissions(Registry):
         requests = [items[i].request for i in indexes]
         found = yield Statement(
             "find_submitted",
-            {"tenant": tenant, "keys": [r.idempotency_key for r in requests], "refs": [r.external_ref for r in requests]},
+            {
+                "tenant": tenant,
+                "keys": [r.idempotency_key for r in requests],
+                "refs": [r.external_ref for r in requests],
+            },
         )
         answers = {}
         for row in found:
@@ -133,7 +147,9 @@ class Submissions(Registry):
         queue = queues.get(str(kind.queue_key))
         if queue is None or queue.retired_at is not None:
             return QueueUnknown(
-                f"There is no queue {kind.queue_key!r}.", "Define it first, or correct the key.", queue_key=kind.queue_key
+                f"There is no queue {kind.queue_key!r}.",
+                "Define it first, or correct the key.",
+                queue_key=kind.queue_key,
             )
         return TemplateNotServed(
             f"Queue {kind.queue_key!r} does not serve template {kind.code!r}.",
@@ -151,7 +167,12 @@ class Submissions(Registry):
             return
         written = yield Statement(
             "insert_links",
-            {"tenant": tenant, "relation": "parent", "parents": [e[0] for e in edges], "children": [e[1] for e in edges]},
+            {
+                "tenant": tenant,
+                "relation": "parent",
+                "parents": [e[0] for e in edges],
+                "children": [e[1] for e in edges],
+            },
         )
         if {row["parent"] for row in written} != {e[0] for e in edges}:
             raise NotFound("A parent does not exist.", "Give the EUIDs of subjects of this tenant.")
@@ -177,7 +198,7 @@ def _params(kind: _Kind, tenant: int, actor: str, chosen: Sequence[Submission]) 
     }
     return {
         "tenant": tenant, "actor": actor, "template": kind.template, "template_code": kind.code,
-        "queue_key": kind.queue_key, "state": str(State.READY if kind.ready else State.PENDING), "trace_id": None,
+        "queue_key": kind.queue_key, "state": str(State.READY if kind.ready else State.PENDING), "trace_id": trace_id(),
         "properties": [r.properties_text() for r in requests],
         # A column that nobody uses is not sent: unnest fills it with nulls.
         **{name: values if any(v is not None for v in values) else None for name, values in columns.items()},

@@ -19,7 +19,9 @@ from tenure.store.postgres import rows
 from tenure.store.records import Loaded, Target
 
 _UIDS_AHEAD = 4
-_ENVELOPE = [f.name for f in fields(Envelope) if f.name not in ("template", "created_at", "tenant", "site", "platform", "assay")]
+_ENVELOPE = [
+    f.name for f in fields(Envelope) if f.name not in ("template", "created_at", "tenant", "site", "platform", "assay")
+]
 _FACT = [f.name for f in fields(Fact) if f.name != "position"]
 
 
@@ -52,7 +54,9 @@ class Threads:
             for key in (thread.envelope.next_queue_key, *(a.queue_key for a in thread.attempts.values())) if key
         }  # fmt: skip
         queues = yield Statement("queues", {"tenant": tenant, "keys": sorted(keys)})
-        worker_uids = sorted(set(workers) | {a.worker for t in threads.values() for a in t.attempts.values() if a.worker})
+        worker_uids = sorted(
+            set(workers) | {a.worker for t in threads.values() for a in t.attempts.values() if a.worker}
+        )
         found_workers = yield Statement("workers", {"tenant": tenant, "uids": worker_uids})
         clock = yield Statement("clock")
         uids = yield Statement("fresh_uids", {"count": _UIDS_AHEAD * max(1, len(targets))})
@@ -67,7 +71,9 @@ class Threads:
     ) -> Op[dict[int, Fact]]:
         asked: list[tuple[int, int, str | None, int | None, str]] = []
         for index, target in enumerate(targets):
-            subject = target.subject if target.subject is not None else subject_of_lease.get(attempt_of(target.lease or 0))
+            subject = (
+                target.subject if target.subject is not None else subject_of_lease.get(attempt_of(target.lease or 0))
+            )
             if subject not in threads or (target.idempotency_key is None and target.lease is None):
                 continue
             lease = attempt_of(target.lease) if target.lease is not None else None
@@ -87,7 +93,8 @@ class Threads:
         if not changed:
             return
         lists: dict[str, list[dict[str, Any]]] = {
-            name: [] for name in ("facts", "envelopes", "new_attempts", "changed_attempts", "holds", "dead_letters", "links")
+            name: []
+            for name in ("facts", "envelopes", "new_attempts", "changed_attempts", "holds", "dead_letters", "links")
         }
         for unfolding in changed:
             _collect(unfolding, lists)

@@ -31,7 +31,8 @@ def translated(error: BaseException) -> TenureError | None:
                             constraint=error.diag.constraint_name)  # fmt: skip
     if isinstance(error, psycopg.OperationalError | psycopg.InterfaceError):
         return StoreUnavailable(
-            f"The database did not answer: {message}.", "Nothing is known to have changed; send it again with the same key."
+            f"The database did not answer: {message}.",
+            "Nothing is known to have changed; send it again with the same key.",
         )
     return None
 

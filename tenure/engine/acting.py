@@ -1,0 +1,147 @@
+"""The shape that every action on subjects has: lock and load, decide each, apply all, answer each.
+
+One transaction for the set; each request gets its own result or error, and an error of one changes nothing for it and
+leaves the others alone (design 01, The actions).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from opentelemetry import trace
+
+from tenure.engine import logging
+from tenure.engine.caller import Caller
+from tenure.model.attempt import attempt_of
+from tenure.model.decisions.unfolding import Context, Unfolding
+from tenure.model.errors import Conflict, Forbidden, NotFound, TenureError
+from tenure.model.fact import Fact
+from tenure.model.requests import Request
+from tenure.model.result import ActionResult, result_of
+from tenure.store.operation import Op
+from tenure.store.records import Loaded, Refused, Target
+from tenure.store.tracing import trace_id
+
+R = TypeVar("R", bound=Request)
+Outcome = ActionResult | TenureError
+_tracer = trace.get_tracer("tenure")
+
+
+@dataclass(frozen=True, slots=True)
+class ActionSpec(Generic[R]):
+    """One action: its key, the fact types that answer it, its decision, and the queues that it may name."""
+
+    action: str
+    types: tuple[str, ...]
+    decide: Callable[[Unfolding, R, Context, bytes | None], Fact]
+    queue_keys: Callable[[R], Iterable[str | None]] = lambda _: ()
+
+
+def act(caller: Caller, spec: ActionSpec[R], requests: Sequence[R]) -> Op[list[Outcome]]:
+    """Perform the action for every request; outcomes in the same order."""
+    elapsed = logging.stopwatch()
+    with _tracer.start_as_current_span(f"tenure.{spec.action}") as span:
+        span.set_attribute("tenure.batch", len(requests))
+        outcomes = yield from caller.store.transaction(_act(caller, spec, requests))
+    if logging.wanted():
+        for request, outcome in zip(requests, outcomes, strict=True):
+            logging.log_action(caller, spec.action, outcome, elapsed(), **_fields(request))
+    return outcomes
+
+
+def single(outcomes: Sequence[Outcome]) -> ActionResult:
+    """The result of a set of one; its error is raised."""
+    outcome = outcomes[0]
+    if isinstance(outcome, TenureError):
+        raise outcome
+    return outcome
+
+
+def _act(caller: Caller, spec: ActionSpec[R], requests: Sequence[R]) -> Op[list[Outcome]]:
+    targets = [target_of(spec.types, request) for request in requests]
+    keys = {key for request in requests for key in spec.queue_keys(request) if key}
+    loaded = yield from caller.store.load(caller.tenant, targets, keys)
+    context = context_of(caller, loaded)
+    unfoldings: dict[int, Unfolding] = {}
+    outcomes: list[Outcome] = []
+    for index, (request, target) in enumerate(zip(requests, targets, strict=True)):
+        outcomes.append(_decide(spec, request, target, index, loaded, context, unfoldings))
+    yield from caller.store.apply(list(unfoldings.values()))
+    refusals = [
+        refused for request, outcome in zip(requests, outcomes, strict=True)
+        if (refused := refusal_of(caller, spec.action, request, outcome)) is not None
+    ]  # fmt: skip
+    yield from caller.store.refuse(caller.tenant, refusals)
+    return outcomes
+
+
+def _decide(
+    spec: ActionSpec[R], request: R, target: Target, index: int, loaded: Loaded, context: Context,
+    unfoldings: dict[int, Unfolding],
+) -> Outcome:  # fmt: skip
+    subject = target.subject
+    if subject is None:
+        subject = loaded.subject_of_lease.get(attempt_of(target.lease or 0))
+    thread = loaded.threads.get(subject) if subject is not None else None
+    if subject is None or thread is None:
+        what = "subject" if target.lease is None else "lease"
+        return NotFound(f"There is no such {what}.", "Check its EUID; what belongs to another tenant cannot be seen.")
+    unfolding = unfoldings.setdefault(subject, Unfolding.of(thread))
+    unfolding.replay = loaded.replays.get(index) or _told_before(unfolding, target)
+    token = loaded.token_hashes.get(attempt_of(target.lease)) if target.lease is not None else None
+    try:
+        fact = spec.decide(unfolding, request, context, token)
+    except TenureError as error:
+        return error
+    return result_of(fact, replayed=fact is unfolding.replay)
+
+
+def _told_before(unfolding: Unfolding, target: Target) -> Fact | None:
+    """The fact that an earlier request of the same set appended under the same key."""
+    for fact in unfolding.facts:
+        if fact.type not in target.types or fact.idempotency_key != target.idempotency_key:
+            continue
+        if target.idempotency_key is not None or (target.lease is not None and fact.lease == attempt_of(target.lease)):
+            return fact
+    return None
+
+
+def context_of(caller: Caller, loaded: Loaded) -> Context:
+    """What decisions on loaded threads look at."""
+    return Context(
+        now=loaded.now, actor=caller.actor, uids=loaded.uids, queues=loaded.queues, workers=loaded.workers,
+        trace_id=trace_id(),
+    )  # fmt: skip
+
+
+def target_of(types: tuple[str, ...], request: Request) -> Target:
+    """What a request aims at."""
+    return Target(
+        types=types, subject=getattr(request, "subject", None), lease=getattr(request, "lease", None),
+        idempotency_key=request.idempotency_key,
+    )  # fmt: skip
+
+
+def refusal_of(caller: Caller, action: str, request: Request, outcome: Outcome) -> Refused | None:
+    """What to keep of a request that changed nothing: conflicts, refusals and replays."""
+    fields = _fields(request)
+    if isinstance(outcome, ActionResult):
+        if not outcome.replayed:
+            return None
+        return Refused(
+            "idempotent_replay", action, caller.actor, "Answered from before.", subject=outcome.subject,
+            lease=outcome.lease, worker=outcome.worker, queue_key=outcome.queue_key,
+        )  # fmt: skip
+    if not isinstance(outcome, Conflict | Forbidden):
+        return None
+    return Refused(outcome.code, action, caller.actor, outcome.message, **fields)
+
+
+def _fields(request: Request) -> dict[str, Any]:
+    names = ("subject", "lease", "worker", "queue_key")
+    fields = {name: getattr(request, name, None) for name in names}
+    if fields["lease"] is not None:
+        fields["lease"] = attempt_of(fields["lease"])
+    return fields

@@ -1,0 +1,77 @@
+"""complete_queue_execution: work is done (S1 section 4.3).
+
+The plain case (no key, no next queue, no outputs, one slot) is one hot statement for the whole set; what it leaves is
+decided one by one, so that a replay, a lapsed lease or a wrong token gets its exact answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import groupby
+
+from opentelemetry import trace
+
+from tenure.engine import logging
+from tenure.engine.acting import ActionSpec, Outcome, act, single
+from tenure.engine.caller import Caller
+from tenure.model import fact_types as ft
+from tenure.model.decisions.complete import decide_complete
+from tenure.model.json_text import canonical_json
+from tenure.model.requests import CompleteExecution
+from tenure.model.result import ActionResult
+from tenure.model.transitions import Action
+from tenure.store.operation import Op
+from tenure.store.records import Finish
+
+SPEC: ActionSpec[CompleteExecution] = ActionSpec(
+    Action.COMPLETE, (ft.COMPLETED,), decide_complete, queue_keys=lambda r: (r.next_queue_key,)
+)
+_tracer = trace.get_tracer("tenure")
+
+
+def complete_many(caller: Caller, requests: Sequence[CompleteExecution]) -> Op[list[Outcome]]:
+    """The set form: a result or an error for each request."""
+    for request in requests:
+        canonical_json(request.result)
+    plain = [r for r in requests if _is_plain(r)]
+    done: dict[int, ActionResult] = {}
+    for worker, group in groupby(sorted(plain, key=lambda r: r.worker), key=lambda r: r.worker):
+        finishes = [Finish(r.lease, r.token_hash, r.payload_hash(), r.result, r.result_ref) for r in group]
+        done |= yield from finish_many(caller, worker, finishes)
+    outcomes: list[Outcome | None] = []
+    for request in requests:
+        outcomes.append(done.pop(request.lease, None) if _is_plain(request) else None)
+    rest = [i for i, outcome in enumerate(outcomes) if outcome is None]
+    if rest:
+        for index, outcome in zip(rest, (yield from act(caller, SPEC, [requests[i] for i in rest])), strict=True):
+            outcomes[index] = outcome
+    return [outcome for outcome in outcomes if outcome is not None]
+
+
+def complete(caller: Caller, request: CompleteExecution) -> Op[ActionResult]:
+    """The single form; raises what the set form returns as error."""
+    return single((yield from complete_many(caller, [request])))
+
+
+def finish_many(caller: Caller, worker: int, finishes: Sequence[Finish]) -> Op[dict[int, ActionResult]]:
+    """Complete the plain ones of one worker's attempts in one statement; those left out are not in the answer."""
+    elapsed = logging.stopwatch()
+    with _tracer.start_as_current_span("tenure.complete_queue_execution") as span:
+        span.set_attribute("tenure.batch", len(finishes))
+        done = yield from caller.store.complete_plain(caller.tenant, worker, caller.actor, finishes)
+    if logging.wanted():
+        for result in done.values():
+            logging.log_action(caller, Action.COMPLETE, result, elapsed())
+    return done
+
+
+def _is_plain(r: CompleteExecution) -> bool:
+    guards = (
+        r.idempotency_key,
+        r.expected_state,
+        r.expected_revision,
+        r.expected_seq,
+        r.next_queue_key,
+        r.next_action_key,
+    )
+    return all(g is None for g in guards) and not r.outputs and r.ready_at is None

@@ -1,0 +1,47 @@
+"""renew_queue_lease: hold on (S1 section 6.3). All plain renewals of a worker are one statement."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from tenure.engine.acting import ActionSpec, Outcome, act, single
+from tenure.engine.caller import Caller
+from tenure.model import fact_types as ft
+from tenure.model.decisions.renew import decide_renew
+from tenure.model.requests import RenewLease
+from tenure.model.result import ActionResult
+from tenure.model.transitions import Action
+from tenure.store.operation import Op
+
+SPEC: ActionSpec[RenewLease] = ActionSpec(Action.RENEW, (ft.RENEWED,), decide_renew)
+
+
+def renew_many(caller: Caller, requests: Sequence[RenewLease]) -> Op[list[Outcome]]:
+    """The set form: one transaction, a result or an error for each request."""
+    return act(caller, SPEC, requests)
+
+
+def renew(caller: Caller, request: RenewLease) -> Op[ActionResult]:
+    """The single form; raises what the set form returns as error."""
+    return single((yield from renew_many(caller, [request])))
+
+
+def renew_all(
+    caller: Caller, worker: int, incarnation: int, leases: Sequence[tuple[int, bytes]], ttl_seconds: int | None = None
+) -> Op[dict[int, datetime]]:
+    """Renew (lease, token hash) of one worker process; the new expiry of each that is still held.
+
+    A lease that is not in the answer is lost: its work must not be reported as done.
+    """
+    renewed = yield from caller.store.renew_plain(caller.tenant, worker, incarnation, caller.actor, leases, ttl_seconds)
+    rest = [(lease, token) for lease, token in leases if lease not in renewed]
+    if rest:
+        requests = [
+            RenewLease(lease=lease, worker=worker, token_hash=token, ttl_seconds=ttl_seconds) for lease, token in rest
+        ]
+        outcomes = yield from renew_many(caller, requests)
+        for (lease, _), outcome in zip(rest, outcomes, strict=True):
+            if isinstance(outcome, ActionResult):
+                renewed[lease] = datetime.fromisoformat(outcome.data["expires_at"])
+    return renewed

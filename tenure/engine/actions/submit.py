@@ -1,0 +1,130 @@
+"""submit_subject: create and enqueue, in the caller's own transaction where there is one (design 01, The actions)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any
+
+import jsonschema
+from jsonschema.protocols import Validator
+from opentelemetry import trace
+
+from tenure.engine import logging
+from tenure.engine.acting import Outcome, single
+from tenure.engine.caller import Caller
+from tenure.model.errors import InvalidPayload, NotFound, TenureError
+from tenure.model.json_text import canonical_json
+from tenure.model.requests import SubmitSubject
+from tenure.model.result import ActionResult, result_of
+from tenure.model.transitions import Action
+from tenure.store.operation import Op
+from tenure.store.records import Refused, Submission, Submitted, Template
+
+_NO_HASH = b""
+_tracer = trace.get_tracer("tenure")
+
+
+def submit_many(caller: Caller, requests: Sequence[SubmitSubject]) -> Op[list[Outcome]]:
+    """The set form: a result or an error for each request; what is in error creates nothing."""
+    elapsed = logging.stopwatch()
+    with _tracer.start_as_current_span("tenure.submit_subject") as span:
+        span.set_attribute("tenure.batch", len(requests))
+        outcomes = yield from _submit(caller, requests)
+    if logging.wanted():
+        for outcome in outcomes:
+            logging.log_action(caller, Action.SUBMIT, outcome, elapsed())
+    return outcomes
+
+
+def submit(caller: Caller, request: SubmitSubject) -> Op[ActionResult]:
+    """The single form; raises what the set form returns as error."""
+    return single((yield from submit_many(caller, [request])))
+
+
+def _submit(caller: Caller, requests: Sequence[SubmitSubject]) -> Op[list[Outcome]]:
+    templates = yield from _templates(caller, {r.template for r in requests})
+    outcomes: list[Outcome | None] = []
+    items, places = [], []
+    for index, request in enumerate(requests):
+        try:
+            items.append(_checked(request, templates))
+            places.append(index)
+            outcomes.append(None)
+        except TenureError as error:
+            outcomes.append(error)
+    refused = []
+    if items:
+        for index, answer in zip(
+            places, (yield from caller.store.submit(caller.tenant, caller.actor, items)), strict=True
+        ):
+            outcomes[index] = _outcome(answer)
+            refused += _refusals(caller, requests[index], answer)
+    if refused:
+        yield from caller.store.refuse(caller.tenant, refused)
+    return [outcome for outcome in outcomes if outcome is not None]
+
+
+_known: dict[tuple[int, str], Template] = {}
+
+
+def _templates(caller: Caller, codes: set[str]) -> Op[dict[str, Template]]:
+    """Templates are immutable, so what was read once is not read again. The key holds the store: tests have many."""
+    store = id(caller.store)
+    missing = {code for code in codes if (store, f"{caller.tenant}:{code}") not in _known}
+    if missing:
+        found = yield from caller.store.templates(caller.tenant, sorted(missing))
+        for code, template in found.items():
+            _known[store, f"{caller.tenant}:{code}"] = template
+    return {code: t for code in codes if (t := _known.get((store, f"{caller.tenant}:{code}"))) is not None}
+
+
+def _checked(request: SubmitSubject, templates: dict[str, Template]) -> Submission:
+    template = templates.get(request.template)
+    if template is None:
+        raise NotFound(
+            f"There is no template {request.template!r}.",
+            "Define it first, or correct the code.",
+            template=request.template,
+        )
+    canonical_json(request.properties)
+    if template.properties_schema:
+        _check_schema(request, template)
+    digest = request.payload_hash() if request.idempotency_key is not None else _NO_HASH
+    return Submission(request, template.uid, digest)
+
+
+def _check_schema(request: SubmitSubject, template: Template) -> None:
+    validator = _validator(canonical_json(template.properties_schema))
+    error = jsonschema.exceptions.best_match(validator.iter_errors(request.properties))
+    if error is not None:
+        where = "/".join(str(part) for part in error.absolute_path) or "properties"
+        raise InvalidPayload(
+            f"{where} breaks the schema of template {template.code}: {error.message}.",
+            "Correct the properties; nothing was created.", template=template.code, path=where,
+        )  # fmt: skip
+
+
+@lru_cache(maxsize=256)
+def _validator(schema: str) -> Validator:
+    parsed: Any = json.loads(schema)
+    return jsonschema.Draft202012Validator(parsed)
+
+
+def _outcome(answer: Submitted) -> Outcome:
+    if answer.error is not None:
+        return answer.error
+    assert answer.fact is not None
+    return result_of(answer.fact, replayed=answer.replayed)
+
+
+def _refusals(caller: Caller, request: SubmitSubject, answer: Submitted) -> list[Refused]:
+    if answer.replayed and answer.fact is not None:
+        return [Refused("idempotent_replay", Action.SUBMIT, caller.actor, "Answered from before.",
+                        subject=answer.fact.thread, queue_key=request.queue_key)]  # fmt: skip
+    if answer.error is not None and answer.error.status == 409:
+        return [
+            Refused(answer.error.code, Action.SUBMIT, caller.actor, answer.error.message, queue_key=request.queue_key)
+        ]
+    return []

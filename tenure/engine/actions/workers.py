@@ -1,0 +1,89 @@
+"""register_worker, heartbeat_worker, and the status of a worker (S1 sections 2.3, 5.2 and 5.3)."""
+
+from __future__ import annotations
+
+from tenure.engine.caller import Caller
+from tenure.model import fact_types as ft
+from tenure.model.decisions.workers import decide_register, decide_status
+from tenure.model.errors import NotFound, WorkerSuperseded
+from tenure.model.states import WorkerStatus
+from tenure.model.worker import Worker, WorkerSpec
+from tenure.store.operation import Op
+
+
+def register_worker(caller: Caller, spec: WorkerSpec) -> Op[Worker]:
+    """The worker of that key, created or taken over: this process is now its newest incarnation."""
+    return (yield from caller.store.transaction(_register(caller, spec)))
+
+
+def _register(caller: Caller, spec: WorkerSpec) -> Op[Worker]:
+    existing = yield from caller.store.worker(caller.tenant, key=spec.worker_key, lock=True)
+    now = yield from caller.store.clock()
+    if existing is None:
+        uid, head = (yield from caller.store.fresh_uids(1))[0], b""
+    else:
+        uid, (_, head) = existing.uid, (yield from caller.store.head(existing.uid))
+    worker, fact = decide_register(spec, existing, uid, caller.tenant, now, caller.actor, head)
+    yield from caller.store.write_worker(worker, fact, new=existing is None)
+    return worker
+
+
+def heartbeat_worker(caller: Caller, worker: int, incarnation: int, error_class: str | None = None) -> Op[Worker]:
+    """The worker as it stands; ``WorkerSuperseded`` where another process has taken its key since."""
+    known = yield from caller.store.beat(worker, incarnation, error_class)
+    if known is not None:
+        return known
+    standing = yield from caller.store.worker(caller.tenant, uid=worker)
+    if standing is None:
+        raise NotFound("There is no such worker.", "Register it first.")
+    if standing.status is WorkerStatus.RETIRED:
+        raise WorkerSuperseded("The worker was retired.", "Stop this process, or register again.")
+    raise WorkerSuperseded(
+        "Another process has registered under this worker_key.",
+        "Stop this process, or give it a worker_key of its own.", incarnation=incarnation, current=standing.incarnation,
+    )  # fmt: skip
+
+
+def drain_worker(
+    caller: Caller, worker: int, reason: str | None = None, idempotency_key: str | None = None
+) -> Op[Worker]:
+    """It finishes what it holds and claims no more."""
+    return _set_status(caller, worker, ft.WORKER_DRAINING, reason, idempotency_key)
+
+
+def disable_worker(
+    caller: Caller, worker: int, reason: str | None = None, idempotency_key: str | None = None
+) -> Op[Worker]:
+    """It may neither claim nor renew: what it holds runs out."""
+    return _set_status(caller, worker, ft.WORKER_DISABLED, reason, idempotency_key)
+
+
+def enable_worker(
+    caller: Caller, worker: int, reason: str | None = None, idempotency_key: str | None = None
+) -> Op[Worker]:
+    """Undo draining or disabling."""
+    return _set_status(caller, worker, ft.WORKER_ENABLED, reason, idempotency_key)
+
+
+def retire_worker(
+    caller: Caller, worker: int, reason: str | None = None, idempotency_key: str | None = None
+) -> Op[Worker]:
+    """It is gone for good, unless a process registers its key again."""
+    return _set_status(caller, worker, ft.WORKER_RETIRED, reason, idempotency_key)
+
+
+def _set_status(caller: Caller, worker: int, type_: str, reason: str | None, key: str | None) -> Op[Worker]:
+    return (yield from caller.store.transaction(_change(caller, worker, type_, reason, key)))
+
+
+def _change(caller: Caller, uid: int, type_: str, reason: str | None, key: str | None) -> Op[Worker]:
+    worker = yield from caller.store.worker(caller.tenant, uid=uid, lock=True)
+    if worker is None:
+        raise NotFound("There is no such worker.", "Check its EUID.")
+    if key is not None and (yield from caller.store.prior_fact(uid, (type_,), key)) is not None:
+        return worker
+    now = yield from caller.store.clock()
+    _, head = yield from caller.store.head(uid)
+    changed, fact = decide_status(worker, type_, reason, now, caller.actor, key, head)
+    yield from caller.store.write_worker(changed, fact, new=False)
+    return changed

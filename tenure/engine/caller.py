@@ -1,0 +1,21 @@
+"""Who asks, of which tenant, of which store."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from tenure.store.port import Store
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """The identity and the store under which actions run. ``actor`` is a principal such as ``user:ada``."""
+
+    store: Store
+    tenant: int
+    actor: str
+    tenant_key: str = "default"
+
+    def acting_as(self, actor: str) -> Caller:
+        """The same caller under another principal."""
+        return replace(self, actor=actor)
