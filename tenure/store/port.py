@@ -218,6 +218,10 @@ class Store(Protocol):
         """How many subjects there are, about."""
         ...
 
+    def owners_after(self, tenant: int | None, after: int, limit: int) -> Op[list[tuple[int, int, bytes]]]:
+        """Queues, workers and tenants in order of uid, with the length and last hash of their threads."""
+        ...
+
     def evidence(self, uids: Sequence[int]) -> Op[list[tuple[SubjectThread, list[Fact]]]]:
         """For each subject: the thread as its rows have it, and its facts."""
         ...

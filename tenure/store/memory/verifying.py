@@ -32,6 +32,17 @@ class Verifying(Room):
         return sum(1 for _ in self._data.threads_of(tenant))
 
     @operation
+    def owners_after(self, tenant: int | None, after: int, limit: int) -> list[tuple[int, int, bytes]]:
+        """See ``Store.owners_after``."""
+        data = self._data
+        owners = (
+            (uid, seq, head)
+            for uid, (seq, head) in data.heads.items()
+            if uid > after and tenant in (None, data.facts[uid][0].tenant)
+        )
+        return sorted(owners)[:limit]
+
+    @operation
     def evidence(self, uids: Sequence[int]) -> list[tuple[SubjectThread, list[Fact]]]:
         """See ``Store.evidence``."""
         data = self._data
