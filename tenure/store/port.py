@@ -146,6 +146,10 @@ class Store(Protocol):
         """ACTIVE leases past their expiry, oldest first."""
         ...
 
+    def next_due(self, tenant: int, queue_keys: Sequence[str]) -> Op[float | None]:
+        """In how many seconds something of these queues falls due or lapses; None where nothing will by itself."""
+        ...
+
     def complete_plain(
         self, tenant: int, worker: int, actor: str, items: Sequence[Finish]
     ) -> Op[dict[int, ActionResult]]:

@@ -13,6 +13,7 @@ from tenure.model.envelope import Envelope
 from tenure.model.errors import TenureError
 from tenure.model.fact import Fact
 from tenure.model.hold import Hold
+from tenure.model.ordering import OrderKey
 from tenure.model.queue import Queue
 from tenure.model.requests import SubmitSubject
 from tenure.model.states import State
@@ -125,6 +126,8 @@ class Claimed:
     properties: Mapping[str, Any]
     payload_ref: str | None
     correlation_id: str | None
+    order: OrderKey | None = field(default=None, compare=False)
+    """Where it stood in the queue: a hint for where the next scan may start."""
 
 
 @dataclass(frozen=True, slots=True)

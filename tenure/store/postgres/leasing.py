@@ -25,6 +25,9 @@ from tenure.store.tracing import trace_id
 FIRST: tuple[int, str, str, str, int] = (-(2**31), "-infinity", "-infinity", "-infinity", 0)
 
 
+_LATEST = datetime.max.replace(tzinfo=UTC)
+
+
 class Leasing(Registry):
     """The leasing part of the store port."""
 
@@ -95,6 +98,12 @@ class Leasing(Registry):
         found = yield Statement("lapsed", {"tenant": tenant, "queue_key": queue_key, "limit": limit})
         return [row["uid"] for row in found]
 
+    def next_due(self, tenant: int, queue_keys: Sequence[str]) -> Op[float | None]:
+        """See ``Store.next_due``."""
+        found = yield Statement("next_due", {"tenant": tenant, "queue_keys": list(queue_keys)}, plain=True)
+        seconds: float | None = found[0][0]
+        return seconds
+
     def complete_plain(
         self, tenant: int, worker: int, actor: str, items: Sequence[Finish]
     ) -> Op[dict[int, ActionResult]]:
@@ -158,15 +167,14 @@ def _hint(after: OrderKey | None) -> tuple[int, Any, Any, Any, int]:
     if after is None:
         return FIRST
     rank, due, eligible, created, uid = after
-    latest = datetime.max.replace(tzinfo=UTC)
-    return rank, "infinity" if due == latest else due, eligible, created, uid
+    return rank, "infinity" if due == _LATEST else due, eligible, created, uid
 
 
 def _claimed(row: Sequence[Any], request: ClaimItems, codes: dict[int, str]) -> Claimed:
-    (_, _, _, now, ttl, lease, subject, number, state, revision, seq, slot, action_key, rank, _, _, _, template, name,
-     external_ref, properties, payload_ref, correlation_id) = row  # fmt: skip
+    (_, _, _, now, ttl, lease, subject, number, state, revision, seq, slot, action_key, rank, due, eligible, created,
+     template, name, external_ref, properties, payload_ref, correlation_id) = row  # fmt: skip
     return Claimed(
         lease, subject, request.queue_key, request.worker, number, State(state), revision, seq, slot, now,
         now + timedelta(seconds=ttl), ttl, request.start, codes[template], name, external_ref, action_key, -rank,
-        properties, payload_ref, correlation_id,
+        properties, payload_ref, correlation_id, (rank, due or _LATEST, eligible, created, subject),
     )  # fmt: skip

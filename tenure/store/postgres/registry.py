@@ -49,12 +49,12 @@ class Registry:
         while not (found := (yield Statement("tenant", {"key": key}))):
             if not create:
                 return None
-            uid = (yield from self.fresh_uids(1))[0]
+            fresh = (yield from self.fresh_uids(1))[0]
             now = yield from self.clock()
-            fact = _hashed(
-                Fact(thread=uid, seq=1, type=ft.TENANT_CREATED, at=now, tenant=uid, actor=actor, data={"key": key}), b""
+            fact = Fact(
+                thread=fresh, seq=1, type=ft.TENANT_CREATED, at=now, tenant=fresh, actor=actor, data={"key": key}
             )
-            yield Statement("insert_tenant", {"uid": uid, "key": key} | _fact_params(fact))
+            yield Statement("insert_tenant", {"uid": fresh, "key": key} | _fact_params(_hashed(fact, b"")))
         uid: int = found[0]["uid"]
         return uid
 

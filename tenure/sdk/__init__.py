@@ -1,0 +1,1 @@
+"""The SDK: clients, tasks and the worker runtime (design 06, SDK)."""

@@ -1,0 +1,91 @@
+"""The methods of both clients: each operation once, called as a function by one and awaited by the other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine
+from functools import update_wrapper
+from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, TypeVar, overload
+
+from tenure.engine.caller import Caller
+from tenure.sdk import operations as ops
+from tenure.store.operation import Op
+
+if TYPE_CHECKING:
+    from tenure.sdk.client import AsyncTenure, Tenure
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+class Action(Generic[P, T]):
+    """A descriptor that binds an operation to a client: sync on ``Tenure``, awaitable on ``AsyncTenure``."""
+
+    def __init__(self, operation: Callable[Concatenate[Caller, P], Op[T]]) -> None:
+        self._operation = operation
+        update_wrapper(self, operation)
+
+    @overload
+    def __get__(self, client: None, owner: type) -> Action[P, T]: ...
+    @overload
+    def __get__(self, client: Tenure, owner: type) -> Callable[P, T]: ...
+    @overload
+    def __get__(self, client: AsyncTenure, owner: type) -> Callable[P, Coroutine[Any, Any, T]]: ...
+    def __get__(self, client: Any, owner: type) -> Any:
+        if client is None:
+            return self
+
+        def call(*args: P.args, **kwargs: P.kwargs) -> Any:
+            return client.perform(lambda caller: self._operation(caller, *args, **kwargs))
+
+        return update_wrapper(call, self._operation)
+
+
+class Actions:
+    """Everything a client can do (design 01, The actions; Reading; Verify)."""
+
+    define_queue = Action(ops.define_queue)
+    update_queue_policy = Action(ops.update_queue_policy)
+    retire_queue = Action(ops.retire_queue)
+    define_template = Action(ops.define_template)
+    register_worker = Action(ops.register_worker)
+    heartbeat_worker = Action(ops.heartbeat_worker)
+    drain_worker = Action(ops.drain_worker)
+    disable_worker = Action(ops.disable_worker)
+    enable_worker = Action(ops.enable_worker)
+    retire_worker = Action(ops.retire_worker)
+
+    submit = Action(ops.submit)
+    submit_many = Action(ops.submit_many)
+    claim = Action(ops.claim)
+    start = Action(ops.start)
+    dispatch_external = Action(ops.dispatch_external)
+    renew = Action(ops.renew)
+    release_lease = Action(ops.release_lease)
+    complete = Action(ops.complete)
+    fail = Action(ops.fail)
+    defer = Action(ops.defer)
+
+    hold = Action(ops.hold)
+    release_hold = Action(ops.release_hold)
+    requeue = Action(ops.requeue)
+    cancel = Action(ops.cancel)
+    resolve_dead_letter = Action(ops.resolve_dead_letter)
+    expire_lease = Action(ops.expire_lease)
+    sweep = Action(ops.sweep)
+
+    why = Action(ops.why)
+    inspect = Action(ops.inspect)
+    history = Action(ops.history)
+    as_of = Action(ops.as_of)
+    find_subject = Action(ops.find_subject)
+    facts = Action(ops.facts)
+    queue = Action(ops.queue)
+    queues = Action(ops.queues_all)
+    queue_items = Action(ops.queue_items)
+    metrics = Action(ops.metrics)
+    workers = Action(ops.workers_all)
+    leases = Action(ops.leases)
+    dead_letters = Action(ops.dead_letters)
+    holds = Action(ops.holds)
+    lineage = Action(ops.lineage)
+    verify = Action(ops.verify_all)

@@ -1,0 +1,279 @@
+"""``Tenure`` and ``AsyncTenure``: the two faces of one set of actions (design 06, SDK)."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from typing import Any, TypeVar
+
+import psycopg
+from psycopg_pool import AsyncConnectionPool, ConnectionPool, PoolTimeout
+
+from tenure.engine.caller import Caller
+from tenure.model.errors import NotFound, StoreUnavailable
+from tenure.sdk.actions import Actions
+from tenure.sdk.caller_connection import async_connection_of, connection_of
+from tenure.sdk.session import KEEPALIVES, Session, clock_setting, opened, opened_async
+from tenure.sdk.settings import Clock, Settings, resolve
+from tenure.sdk.tasks import TaskRegistry
+from tenure.store.operation import Op
+from tenure.store.postgres.runner import run, run_async, run_own, run_own_async
+from tenure.store.postgres.store import PostgresStore
+
+T = TypeVar("T")
+_POOL = {"min_size": 1, "max_size": 10, "timeout": 30.0, "open": False}
+
+
+class Tenure(Actions, TaskRegistry):
+    """The sync client. Threads may share it.
+
+    ``dsn`` names a PostgreSQL 15 or newer; without one (and without ``TENURE_DSN``) the embedded server is used.
+    ``tenant`` and ``actor`` say for whom and as whom it acts. Connections are opened on first use; ``close`` them, or
+    use it as a context manager.
+    """
+
+    def __init__(
+        self, dsn: str | None = None, *, tenant: str | None = None, actor: str | None = None, clock: Clock | None = None,
+        notify: bool = True, max_connections: int = 10,
+    ) -> None:  # fmt: skip
+        super().__init__()
+        self._given = (dsn, tenant, actor, clock, notify)
+        self._max_connections = max_connections
+        self._lock = threading.Lock()
+        self._settings: Settings | None = None
+        self._pool: ConnectionPool[psycopg.Connection[Any]] | None = None
+        self._sessions: dict[int, Session] = {}
+        self._caller: Caller | None = None
+
+    @property
+    def settings(self) -> Settings:
+        """What the client was given, filled in; the first use may start the embedded server."""
+        with self._lock:
+            if self._settings is None:
+                self._settings = resolve(*self._given)
+            return self._settings
+
+    @property
+    def caller(self) -> Caller:
+        """Identity and store of the client; the tenant is created on first use."""
+        if self._caller is None:
+            settings = self.settings
+            store = PostgresStore(notify=settings.notify)
+            with self._connection() as (connection, session):
+                tenant = run_own(
+                    connection,
+                    lambda: store.tenant(settings.tenant, create=True, actor=settings.actor),
+                    prepare=session.prepares,
+                )
+            if tenant is None:
+                raise NotFound(f"There is no tenant {settings.tenant!r}.", "Create it first.")
+            self._caller = Caller(store, tenant, settings.actor, settings.tenant)
+        return self._caller
+
+    def perform(self, make: Callable[[Caller], Op[T]]) -> T:
+        """Run an operation on a connection of the pool, in a transaction of its own."""
+        caller = self.caller
+        with self._connection() as (connection, session):
+            return run_own(connection, lambda: make(caller), prepare=session.prepares)
+
+    def within(self, transaction: Any) -> Within:
+        """The same actions inside the caller's own transaction: a psycopg connection, or a SQLAlchemy session or
+        connection. What they do commits or rolls back with it.
+        """
+        return Within(self, connection_of(transaction))
+
+    @contextmanager
+    def transaction(self) -> Iterator[Within]:
+        """A transaction of its own for several actions: all of them or none."""
+        with self._connection() as (connection, _), connection.transaction():
+            yield Within(self, connection)
+
+    @contextmanager
+    def _connection(self) -> Iterator[tuple[psycopg.Connection[Any], Session]]:
+        pool = self._opened_pool()
+        try:
+            with pool.connection() as connection:
+                if self.settings.clock is not None:
+                    connection.execute(*clock_setting(self.settings.clock()))
+                yield connection, self._sessions[connection.info.backend_pid]
+        except PoolTimeout as error:
+            raise StoreUnavailable(
+                f"No connection to the database within {pool.timeout:.0f} s.",
+                "See that it runs and accepts connections.",
+            ) from error
+
+    def _opened_pool(self) -> ConnectionPool[psycopg.Connection[Any]]:
+        settings = self.settings
+        with self._lock:
+            if self._pool is None:
+                # Fail at once and clearly where there is no server, instead of after the pool's patience.
+                psycopg.connect(settings.dsn, **KEEPALIVES).close() if not self._sessions else None
+                self._pool = ConnectionPool(
+                    settings.dsn, kwargs={"autocommit": True, **KEEPALIVES}, configure=self._configure,
+                    check=ConnectionPool.check_connection, **{**_POOL, "max_size": self._max_connections},
+                )  # fmt: skip
+                self._pool.open()
+            return self._pool
+
+    def _configure(self, connection: psycopg.Connection[Any]) -> None:
+        self._sessions[connection.info.backend_pid] = opened(connection)
+
+    def close(self) -> None:
+        """Close all connections. The embedded server keeps running."""
+        if self._pool is not None:
+            self._pool.close()
+            self._pool = None
+
+    def __enter__(self) -> Tenure:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+
+class Within(Tenure):
+    """The sync client bound to one connection of the caller."""
+
+    def __init__(self, client: Tenure, connection: psycopg.Connection[Any]) -> None:
+        super().__init__(*client._given[:1])
+        self._client = client
+        self.connection = connection
+
+    @property
+    def settings(self) -> Settings:
+        """The settings of the client."""
+        return self._client.settings
+
+    @property
+    def caller(self) -> Caller:
+        """The identity of the client."""
+        return self._client.caller
+
+    def perform(self, make: Callable[[Caller], Op[T]]) -> T:
+        """Run an operation on the caller's connection, within its transaction."""
+        caller = self.caller
+        if self.settings.clock is not None:
+            self.connection.execute(*clock_setting(self.settings.clock()))
+        return run(self.connection, make(caller), prepare=False)
+
+
+class AsyncTenure(Actions, TaskRegistry):
+    """The async client: the same actions, awaited."""
+
+    def __init__(
+        self, dsn: str | None = None, *, tenant: str | None = None, actor: str | None = None, clock: Clock | None = None,
+        notify: bool = True, max_connections: int = 10,
+    ) -> None:  # fmt: skip
+        super().__init__()
+        self._given = (dsn, tenant, actor, clock, notify)
+        self._max_connections = max_connections
+        self._settings: Settings | None = None
+        self._pool: AsyncConnectionPool[psycopg.AsyncConnection[Any]] | None = None
+        self._sessions: dict[int, Session] = {}
+        self._caller: Caller | None = None
+
+    @property
+    def settings(self) -> Settings:
+        """What the client was given, filled in."""
+        if self._settings is None:
+            self._settings = resolve(*self._given)
+        return self._settings
+
+    async def identity(self) -> Caller:
+        """Identity and store of the client; the tenant is created on first use."""
+        if self._caller is None:
+            settings = self.settings
+            store = PostgresStore(notify=settings.notify)
+            async with self._connection() as (connection, session):
+                tenant = await run_own_async(
+                    connection,
+                    lambda: store.tenant(settings.tenant, create=True, actor=settings.actor),
+                    prepare=session.prepares,
+                )
+            if tenant is None:
+                raise NotFound(f"There is no tenant {settings.tenant!r}.", "Create it first.")
+            self._caller = Caller(store, tenant, settings.actor, settings.tenant)
+        return self._caller
+
+    async def perform(self, make: Callable[[Caller], Op[T]]) -> T:
+        """Run an operation on a connection of the pool, in a transaction of its own."""
+        caller = await self.identity()
+        async with self._connection() as (connection, session):
+            return await run_own_async(connection, lambda: make(caller), prepare=session.prepares)
+
+    def within(self, transaction: Any) -> AsyncWithin:
+        """The same actions inside the caller's own transaction."""
+        return AsyncWithin(self, transaction)
+
+    @asynccontextmanager
+    async def transaction(self) -> AsyncIterator[AsyncWithin]:
+        """A transaction of its own for several actions: all of them or none."""
+        await self.identity()
+        async with self._connection() as (connection, _), connection.transaction():
+            yield AsyncWithin(self, connection)
+
+    @asynccontextmanager
+    async def _connection(self) -> AsyncIterator[tuple[psycopg.AsyncConnection[Any], Session]]:
+        pool = await self._opened_pool()
+        try:
+            async with pool.connection() as connection:
+                if self.settings.clock is not None:
+                    await connection.execute(*clock_setting(self.settings.clock()))
+                yield connection, self._sessions[connection.info.backend_pid]
+        except PoolTimeout as error:
+            raise StoreUnavailable(
+                f"No connection to the database within {pool.timeout:.0f} s.",
+                "See that it runs and accepts connections.",
+            ) from error
+
+    async def _opened_pool(self) -> AsyncConnectionPool[psycopg.AsyncConnection[Any]]:
+        if self._pool is None:
+            settings = self.settings
+            self._pool = AsyncConnectionPool(
+                settings.dsn, kwargs={"autocommit": True, **KEEPALIVES}, configure=self._configure,
+                check=AsyncConnectionPool.check_connection, **{**_POOL, "max_size": self._max_connections},
+            )  # fmt: skip
+            await self._pool.open()
+        return self._pool
+
+    async def _configure(self, connection: psycopg.AsyncConnection[Any]) -> None:
+        self._sessions[connection.info.backend_pid] = await opened_async(connection)
+
+    async def close(self) -> None:
+        """Close all connections."""
+        if self._pool is not None:
+            await self._pool.close()
+            self._pool = None
+
+    async def __aenter__(self) -> AsyncTenure:
+        return self
+
+    async def __aexit__(self, *exc: object) -> None:
+        await self.close()
+
+
+class AsyncWithin(AsyncTenure):
+    """The async client bound to one connection of the caller."""
+
+    def __init__(self, client: AsyncTenure, transaction: Any) -> None:
+        super().__init__(*client._given[:1])
+        self._client = client
+        self._transaction = transaction
+
+    @property
+    def settings(self) -> Settings:
+        """The settings of the client."""
+        return self._client.settings
+
+    async def identity(self) -> Caller:
+        """The identity of the client."""
+        return await self._client.identity()
+
+    async def perform(self, make: Callable[[Caller], Op[T]]) -> T:
+        """Run an operation on the caller's connection, within its transaction."""
+        caller = await self.identity()
+        connection = await async_connection_of(self._transaction)
+        if self.settings.clock is not None:
+            await connection.execute(*clock_setting(self.settings.clock()))
+        return await run_async(connection, make(caller), prepare=False)

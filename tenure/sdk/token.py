@@ -1,0 +1,28 @@
+"""Lease tokens: the holder keeps the raw token, everybody else its SHA-256 (design 01, Fencing)."""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+
+
+class Token:
+    """A secret that proves who holds a lease. Its text is never part of its repr."""
+
+    __slots__ = ("_raw", "digest")
+
+    def __init__(self, raw: str | None = None) -> None:
+        self._raw = raw if raw is not None else secrets.token_urlsafe(32)
+        self.digest = hashlib.sha256(self._raw.encode()).digest()
+
+    def reveal(self) -> str:
+        """The raw token, for handing it to the holder."""
+        return self._raw
+
+    def __repr__(self) -> str:
+        return "Token(...)"
+
+
+def digest_of(token: Token | str) -> bytes:
+    """The SHA-256 by which a token is known."""
+    return token.digest if isinstance(token, Token) else hashlib.sha256(token.encode()).digest()

@@ -1,0 +1,109 @@
+"""Keeps the worker's word: renews its leases, beats, and sweeps what others let lapse."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable
+
+from tenure.engine.actions import expire, renew, workers
+from tenure.engine.caller import Caller
+from tenure.model.errors import StoreUnavailable, TenureError, WorkerSuperseded
+from tenure.model.states import WorkerStatus
+from tenure.model.worker import Worker
+from tenure.sdk.worker.holding import Holding
+from tenure.sdk.worker.link import Link
+
+_log = logging.getLogger("tenure.worker")
+_TICK = 0.2
+
+
+class Keeper:
+    """Renewal every third of a ttl in one statement for all leases; heartbeat every third of its ttl, at most 30 s."""
+
+    def __init__(
+        self, link: Link, caller: Caller, worker: Worker, holding: Holding, stop: Callable[[str], None], *,
+        sweep_interval: float, lease_ttl_seconds: int | None,
+    ) -> None:  # fmt: skip
+        self._link = link
+        self._caller = caller
+        self._holding = holding
+        self._stop = stop
+        self._sweep_interval = sweep_interval
+        self._ttl = lease_ttl_seconds
+        self.worker = worker
+        self.renewals = 0
+        self.lost = 0
+        self.swept = 0
+
+    async def run(self) -> None:
+        """Renew, beat and sweep until canceled."""
+        beat_every = min(self.worker.heartbeat_ttl_seconds / 3, 30.0)
+        next_beat = time.monotonic() + beat_every
+        next_sweep = time.monotonic() + self._sweep_interval / 2
+        while True:
+            await asyncio.sleep(_TICK)
+            try:
+                await self._renew()
+                now = time.monotonic()
+                if now >= next_beat:
+                    next_beat = now + beat_every
+                    await self._beat()
+                if now >= next_sweep:
+                    next_sweep = now + self._sweep_interval
+                    await self.sweep()
+            except StoreUnavailable as error:
+                # The leases run on; those that run out are noticed by their deadlines.
+                _log.warning("keeper: %s", error.message)
+
+    async def _renew(self) -> None:
+        for held in self._holding.all():
+            if held.job.lost:
+                self._lose(held.item.lease, "it ran out")
+                self._holding.lose(held)
+        due = self._holding.due_for_renewal()
+        if not due:
+            return
+        asked_at = time.monotonic()
+        leases = [(held.item.lease, held.token.digest) for held in due]
+        renewed = await self._link.attempt(
+            lambda: renew.renew_all(self._caller, self.worker.uid, self.worker.incarnation, leases, self._ttl)
+        )
+        self.renewals += len(renewed)
+        for held in due:
+            ttl = self._ttl or held.item.ttl_seconds
+            if held.item.lease in renewed:
+                held.job.deadline = asked_at + ttl
+                held.renew_at = asked_at + ttl / 3
+            elif held in self._holding.all():
+                self._lose(held.item.lease, "it could not be renewed")
+                self._holding.lose(held)
+
+    def _lose(self, lease: int, why: str) -> None:
+        self.lost += 1
+        _log.warning("Lease %s is lost: %s. Its work is dropped.", lease, why)
+
+    async def _beat(self) -> None:
+        try:
+            worker = await self._link.attempt(
+                lambda: workers.heartbeat_worker(self._caller, self.worker.uid, self.worker.incarnation)
+            )
+        except WorkerSuperseded as error:
+            self._stop(f"{error.message} {error.hint}")
+            return
+        except StoreUnavailable:
+            raise
+        except TenureError as error:
+            self._stop(str(error))
+            return
+        if worker.status is not self.worker.status:
+            _log.info("The worker is now %s.", worker.status)
+        self.worker = worker
+        if worker.status is WorkerStatus.DISABLED:
+            self._stop(f"The worker was disabled: {worker.disabled_reason or 'no reason given'}")
+
+    async def sweep(self) -> None:
+        """Expire lapsed leases of every queue, so that nothing stays RUNNING for ever, whoever serves it."""
+        swept = await self._link.attempt(lambda: expire.sweep(self._caller, None, 500))
+        self.swept += len(swept)

@@ -1,0 +1,78 @@
+"""A connection of the worker's own, reopened when it breaks."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import psycopg
+
+from tenure.model.errors import StoreUnavailable
+from tenure.sdk.session import KEEPALIVES, Session, clock_setting, opened_async
+from tenure.sdk.settings import Clock
+from tenure.store.operation import Op
+from tenure.store.postgres.runner import run_own_async
+
+T = TypeVar("T")
+_log = logging.getLogger("tenure.worker")
+_FIRST_DELAY, _LAST_DELAY = 0.05, 5.0
+
+
+class Link:
+    """One async connection. ``perform`` tries again until the database answers; what it runs must bear a repetition."""
+
+    def __init__(self, dsn: str, name: str, clock: Clock | None = None) -> None:
+        self._dsn = dsn
+        self._name = name
+        self._clock = clock
+        self._connection: psycopg.AsyncConnection[Any] | None = None
+        self._lock = asyncio.Lock()
+        self.session: Session | None = None
+        self.reconnects = 0
+
+    async def connection(self) -> psycopg.AsyncConnection[Any]:
+        """The open connection; opened if it is not."""
+        if self._connection is None or self._connection.closed:
+            self._connection = await psycopg.AsyncConnection.connect(self._dsn, autocommit=True, **KEEPALIVES)
+            self.session = await opened_async(self._connection)
+        return self._connection
+
+    async def attempt(self, make: Callable[[], Op[T]]) -> T:
+        """Run an operation once; ``StoreUnavailable`` closes the connection, so that the next call opens a new one."""
+        async with self._lock:
+            try:
+                connection = await self.connection()
+                if self._clock is not None:
+                    await connection.execute(*clock_setting(self._clock()))
+                prepares = self.session is not None and self.session.prepares
+                return await run_own_async(connection, make, prepare=prepares)
+            except (StoreUnavailable, psycopg.OperationalError, psycopg.InterfaceError, OSError) as error:
+                await self._drop()
+                if isinstance(error, StoreUnavailable):
+                    raise
+                raise StoreUnavailable(f"The database did not answer: {error}", "It is tried again.") from error
+
+    async def perform(self, make: Callable[[], Op[T]]) -> T:
+        """Run an operation, again and again while the database is away."""
+        delay = _FIRST_DELAY
+        while True:
+            try:
+                return await self.attempt(make)
+            except StoreUnavailable as error:
+                self.reconnects += 1
+                _log.warning("%s: %s Trying again in %.2f s.", self._name, error.message, delay)
+                await asyncio.sleep(delay)
+                delay = min(delay * 2, _LAST_DELAY)
+
+    async def _drop(self) -> None:
+        if self._connection is not None:
+            with contextlib.suppress(Exception):
+                await self._connection.close()
+            self._connection = None
+
+    async def close(self) -> None:
+        """Close the connection."""
+        await self._drop()

@@ -1,0 +1,56 @@
+"""Hears hints that there is work. A hint that is lost costs a poll's delay, never correctness (S4 section 5.1)."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+
+import psycopg
+
+from tenure.sdk.session import KEEPALIVES, opened_async
+
+_log = logging.getLogger("tenure.worker")
+CHANNEL = "tenure_work"
+_PING = 5.0
+_RETRY = 1.0
+
+
+class Listener:
+    """A connection that listens. It is asked for a sign of life every few seconds, so that a half-open one is noticed."""
+
+    def __init__(self, dsn: str, tenant: int, served: set[str]) -> None:
+        self._dsn = dsn
+        self._tenant = str(tenant)
+        self.served = served
+        self.heard = asyncio.Event()
+        self.listening = False
+        self.hints = 0
+
+    async def run(self) -> None:
+        """Listen until canceled; where a pooler is in between, say so once and leave it to polling."""
+        while True:
+            try:
+                connection = await psycopg.AsyncConnection.connect(self._dsn, autocommit=True, **KEEPALIVES)
+                async with connection:
+                    session = await opened_async(connection)
+                    if not session.listens:
+                        _log.info("Connected %s: polling for work.", session)
+                        return
+                    await connection.execute(f"listen {CHANNEL}")
+                    self.listening = True
+                    self.heard.set()  # what came before is looked for now
+                    await self._listen(connection)
+            except (psycopg.Error, OSError, TimeoutError) as error:
+                self.listening = False
+                self.heard.set()
+                _log.warning("Not listening for work: %s Polling meanwhile.", str(error).strip())
+                await asyncio.sleep(_RETRY)
+
+    async def _listen(self, connection: psycopg.AsyncConnection) -> None:
+        while True:
+            async for notify in connection.notifies(timeout=_PING, stop_after=1):
+                tenant, _, queue_key = notify.payload.partition(" ")
+                if tenant == self._tenant and queue_key in self.served:
+                    self.hints += 1
+                    self.heard.set()
+            await asyncio.wait_for(connection.execute("select 1"), _PING)

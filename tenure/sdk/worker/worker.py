@@ -1,0 +1,215 @@
+"""Starts the parts of a worker, stops them in order."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import os
+import secrets
+import signal
+import socket
+from collections.abc import Coroutine, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from tenure.engine.actions import queues, workers
+from tenure.engine.caller import Caller
+from tenure.model import euid
+from tenure.model.errors import TenureError
+from tenure.model.queue import QueuePolicy
+from tenure.model.requests import validated
+from tenure.model.worker import Worker as WorkerRow
+from tenure.model.worker import WorkerSpec
+from tenure.sdk.settings import Settings
+from tenure.sdk.worker.acknowledger import Acknowledger
+from tenure.sdk.worker.dispatcher import Dispatcher
+from tenure.sdk.worker.executing import Executing
+from tenure.sdk.worker.holding import Holding
+from tenure.sdk.worker.keeper import Keeper
+from tenure.sdk.worker.link import Link
+from tenure.sdk.worker.listener import Listener
+from tenure.sdk.worker.options import WorkerOptions
+from tenure.store.operation import Op
+from tenure.store.postgres.store import PostgresStore
+
+if TYPE_CHECKING:
+    from tenure.sdk.client import AsyncTenure, Tenure
+
+_log = logging.getLogger("tenure.worker")
+
+
+class Worker:
+    """Runs the tasks of a client (S1 section 5.5; design 06, SDK).
+
+    Options are those of ``WorkerOptions``. ``run`` works until SIGTERM or SIGINT, ``serve`` until canceled or stopped.
+    """
+
+    def __init__(self, client: Tenure | AsyncTenure, **options: Any) -> None:
+        self.options = validated(WorkerOptions, **options)
+        self.tasks = client.tasks
+        self._client = client
+        self._stopping: asyncio.Event | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self.reason = ""
+        self.ready = asyncio.Event()
+        self.row: WorkerRow | None = None
+        self._parts: tuple[Dispatcher, Acknowledger, Keeper, Listener] | None = None
+
+    def run(self) -> None:
+        """Work in this thread until SIGTERM or SIGINT; then stop gracefully."""
+        asyncio.run(self._run())
+
+    async def _run(self) -> None:
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            with contextlib.suppress(NotImplementedError, RuntimeError, ValueError):
+                loop.add_signal_handler(number, self.stop, signal.Signals(number).name)
+        await self.serve()
+
+    def stop(self, reason: str = "asked to") -> None:
+        """Ask it to stop gracefully; from the loop, or by ``call_soon_threadsafe`` from elsewhere."""
+        if self._stopping is not None and not self._stopping.is_set():
+            self.reason = reason
+            _log.info("Stopping: %s.", reason.rstrip("."))
+            self._stopping.set()
+
+    def stop_from_thread(self, reason: str = "asked to") -> None:
+        """The same from another thread."""
+        if self._loop is not None:
+            self._loop.call_soon_threadsafe(self.stop, reason)
+
+    async def serve(self) -> None:
+        """Register, work, and stop gracefully once asked to."""
+        self._stopping = asyncio.Event()
+        self._loop = asyncio.get_running_loop()
+        settings = await asyncio.to_thread(lambda: self._client.settings)
+        links = [Link(settings.dsn, name, settings.clock) for name in ("claiming", "reporting", "keeping")]
+        try:
+            await self._serve(settings, *links)
+        finally:
+            for link in links:
+                await link.close()
+
+    async def _serve(self, settings: Settings, claiming: Link, reporting: Link, keeping: Link) -> None:
+        assert self._stopping is not None
+        wanted = list(self.options.queues) if self.options.queues is not None else self._task_queues()
+        store = PostgresStore(notify=settings.notify)
+        tenant = await keeping.attempt(lambda: store.tenant(settings.tenant, create=True, actor=settings.actor))
+        assert tenant is not None
+        caller = Caller(store, tenant, settings.actor, settings.tenant)
+        await keeping.attempt(lambda: define_missing_queues(caller, self._policies(wanted)))
+        row = await keeping.attempt(lambda: workers.register_worker(caller, self._spec(settings)))
+        self.row = row
+        caller = caller.acting_as(f"worker:{euid.format_euid(euid.WORKER, row.uid)}")
+        holding = Holding()
+        acknowledger = Acknowledger(reporting, caller, row.uid, holding)
+        executing = Executing(
+            self.tasks, holding, acknowledger, row.uid, concurrency=self.options.concurrency,
+            processes=self.options.processes, clock=settings.clock,
+        )  # fmt: skip
+        keeper = Keeper(
+            keeping, caller, row, holding, self.stop, sweep_interval=self.options.sweep_interval,
+            lease_ttl_seconds=self.options.lease_ttl_seconds,
+        )  # fmt: skip
+        listener = Listener(self.options.listen_dsn or settings.dsn, tenant, set(wanted))
+        dispatcher = Dispatcher(claiming, caller, keeper, holding, executing, listener, self.options, wanted, self.stop)
+        self._parts = (dispatcher, acknowledger, keeper, listener)
+        _log.info(
+            "Worker %s (%s) serves %s, connected %s.", row.worker_key, euid.format_euid(euid.WORKER, row.uid),
+            ", ".join(wanted) or "no queue", keeping.session,
+        )  # fmt: skip
+        parts = [_named(part.run(), name) for part, name in (
+            (dispatcher, "dispatcher"), (acknowledger, "acknowledger"), (keeper, "keeper"), (listener, "listener"))]  # fmt: skip
+        self.ready.set()
+        try:
+            await _until(self._stopping, parts)
+            parts[0].cancel()
+            await self._finish(holding, acknowledger)
+            if self.options.worker_key is None:
+                with contextlib.suppress(TenureError):
+                    await keeping.attempt(lambda: workers.retire_worker(caller, row.uid, f"stopped: {self.reason}"))
+        finally:
+            for part in parts:
+                part.cancel()
+            await asyncio.gather(*parts, return_exceptions=True)
+            executing.close()
+
+    async def _finish(self, holding: Holding, acknowledger: Acknowledger) -> None:
+        """Give back what has not begun, wait for what has, then give back what can still be stopped."""
+        for held in holding.all():
+            if not held.started and held.running is not None:
+                held.running.cancel()
+        running = [held.running for held in holding.all() if held.started and held.running and not held.running.done()]
+        if running:
+            await asyncio.wait(running, timeout=self.options.grace)
+        for held in holding.all():
+            if held.running is not None and not held.running.done():
+                held.running.cancel()
+        await asyncio.sleep(0)
+        await acknowledger.settled()
+
+    def _task_queues(self) -> list[str]:
+        return sorted({task.options.queue for task in self.tasks.values()})
+
+    def _policies(self, wanted: Sequence[str]) -> list[QueuePolicy]:
+        """Policies for queues of tasks that nobody has defined yet."""
+        codes: dict[str, set[str]] = {}
+        for task in self.tasks.values():
+            if task.options.queue in wanted:
+                codes.setdefault(task.options.queue, set()).add(task.options.template)
+        return [QueuePolicy(queue_key=key, subject_template_codes=tuple(sorted(c))) for key, c in sorted(codes.items())]
+
+    def _spec(self, settings: Settings) -> WorkerSpec:
+        options = self.options
+        host = socket.gethostname()
+        key = options.worker_key or f"worker://{host}/{os.getpid()}-{secrets.token_hex(3)}"
+        return validated(
+            WorkerSpec, worker_key=key, display_name=options.display_name or key, worker_type=options.worker_type,
+            capabilities=tuple(options.capabilities), site_scope=tuple(options.site_scope),
+            platform_scope=tuple(options.platform_scope), assay_scope=tuple(options.assay_scope),
+            max_concurrent_leases=options.concurrency + options.prefetch,
+            heartbeat_ttl_seconds=options.heartbeat_ttl_seconds, build_version=options.build_version, host=host,
+            process_identity=str(os.getpid()),
+        )  # fmt: skip
+
+    def report(self) -> Mapping[str, int]:
+        """What the worker did so far, in numbers."""
+        if self._parts is None:
+            return {}
+        dispatcher, acknowledger, keeper, listener = self._parts
+        tally = acknowledger.tally
+        return {
+            "claims": dispatcher.claims, "claimed": dispatcher.claimed, "completed": tally.completed,
+            "failed": tally.failed, "deferred": tally.deferred, "released": tally.released, "refused": tally.refused,
+            "dispatched": tally.dispatched, "renewals": keeper.renewals, "lost": keeper.lost, "swept": keeper.swept,
+            "hints": listener.hints,
+        }  # fmt: skip
+
+
+def define_missing_queues(caller: Caller, policies: Sequence[QueuePolicy]) -> Op[None]:
+    """Define those of the queues that do not exist; an existing one keeps its policy."""
+    known = yield from caller.store.queues(caller.tenant)
+    for policy in policies:
+        if policy.queue_key not in known:
+            yield from queues.define_queue(caller, policy)
+
+
+async def _until(stopping: asyncio.Event, parts: Sequence[asyncio.Task[None]]) -> None:
+    """Wait until asked to stop; a part that fails is raised, one that ends (a listener behind a pooler) is fine."""
+    asked = _named(_wait(stopping), "stopping")
+    pending: set[asyncio.Task[None]] = {asked, *parts}
+    try:
+        while not asked.done():
+            done, pending = await asyncio.wait(pending, return_when=asyncio.FIRST_COMPLETED)
+            for part in done:
+                part.result()
+    finally:
+        asked.cancel()
+
+
+async def _wait(event: asyncio.Event) -> None:
+    await event.wait()
+
+
+def _named(work: Coroutine[Any, Any, None], name: str) -> asyncio.Task[None]:
+    return asyncio.get_running_loop().create_task(work, name=name)
