@@ -43,15 +43,15 @@ class QueuePolicy(BaseModel):
     enabled: bool = True
     manual_only: bool = False
     operator_visible: bool = True
-    dispatch_priority: int = Field(100, ge=-(2**31), lt=2**31)
+    dispatch_priority: int = Field(default=100, ge=-(2**31), lt=2**31)
     subject_template_codes: tuple[Key, ...] = Field(("task/job/1.0",), min_length=1)
     eligible_states: tuple[Literal[State.READY, State.FAILED_RETRYABLE], ...] = (State.READY, State.FAILED_RETRYABLE)
     required_worker_capabilities: tuple[Tag, ...] = ()
     site_scope: tuple[Tag, ...] = ()
     platform_scope: tuple[Tag, ...] = ()
     assay_scope: tuple[Tag, ...] = ()
-    lease_ttl_seconds: int = Field(900, ge=1, le=86400 * 365)
-    max_attempts_default: int = Field(5, ge=1, le=32000)
+    lease_ttl_seconds: int = Field(default=900, ge=1, le=86400 * 365)
+    max_attempts_default: int = Field(default=5, ge=1, le=32000)
     retry_policy: RetryPolicy = RetryPolicy()
     diagnostics_enabled: bool = True
     disabled_reason: str | None = None

@@ -88,4 +88,4 @@ class Actions:
     dead_letters = Action(ops.dead_letters)
     holds = Action(ops.holds)
     lineage = Action(ops.lineage)
-    verify = Action(ops.verify_all)
+    verify = Action(ops.verify)

@@ -22,7 +22,7 @@ from tenure.store.postgres.runner import run, run_async, run_own, run_own_async
 from tenure.store.postgres.store import PostgresStore
 
 T = TypeVar("T")
-_POOL = {"min_size": 1, "max_size": 10, "timeout": 30.0, "open": False}
+_PATIENCE = 30.0
 
 
 class Tenure(Actions, TaskRegistry):
@@ -111,7 +111,7 @@ class Tenure(Actions, TaskRegistry):
                 psycopg.connect(settings.dsn, **KEEPALIVES).close() if not self._sessions else None
                 self._pool = ConnectionPool(
                     settings.dsn, kwargs={"autocommit": True, **KEEPALIVES}, configure=self._configure,
-                    check=ConnectionPool.check_connection, **{**_POOL, "max_size": self._max_connections},
+                    check=ConnectionPool.check_connection, min_size=1, max_size=self._max_connections, timeout=_PATIENCE, open=False,
                 )  # fmt: skip
                 self._pool.open()
             return self._pool
@@ -232,7 +232,7 @@ class AsyncTenure(Actions, TaskRegistry):
             settings = self.settings
             self._pool = AsyncConnectionPool(
                 settings.dsn, kwargs={"autocommit": True, **KEEPALIVES}, configure=self._configure,
-                check=AsyncConnectionPool.check_connection, **{**_POOL, "max_size": self._max_connections},
+                check=AsyncConnectionPool.check_connection, min_size=1, max_size=self._max_connections, timeout=_PATIENCE, open=False,
             )  # fmt: skip
             await self._pool.open()
         return self._pool

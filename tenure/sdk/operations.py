@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from tenure.engine import reading, verify
+from tenure.engine import reading
 from tenure.engine.acting import Outcome
 from tenure.engine.actions import (
     cancel as cancel_action,
@@ -57,6 +57,8 @@ from tenure.engine.actions import (
     submit as submit_action,
 )
 from tenure.engine.caller import Caller
+from tenure.engine.verify import Report
+from tenure.engine.verify import verify as verify_store
 from tenure.model.envelope import Envelope
 from tenure.model.fact import Fact
 from tenure.model.ordering import OrderKey
@@ -118,74 +120,74 @@ class Lease:
 
 
 # Registry ------------------------------------------------------------------------------------------------------------
-def define_queue(caller: Caller, queue_key: str, **policy: Any) -> Op[Queue]:
+def define_queue(caller: Caller, /, queue_key: str, **policy: Any) -> Op[Queue]:
     """Define a queue (S1 section 2.1); the same definition again changes nothing."""
     return queues.define_queue(caller, validated(QueuePolicy, queue_key=queue_key, **policy))
 
 
 def update_queue_policy(
-    caller: Caller, queue_key: str, *, expected_revision: int | None = None, **changes: Any
+    caller: Caller, /, queue_key: str, *, expected_revision: int | None = None, **changes: Any
 ) -> Op[Queue]:
     """Change a queue's policy; key and templates never change."""
     return queues.update_queue_policy(caller, queue_key, changes, expected_revision=expected_revision)
 
 
-def retire_queue(caller: Caller, queue_key: str, *, reason: str) -> Op[Queue]:
+def retire_queue(caller: Caller, /, queue_key: str, *, reason: str) -> Op[Queue]:
     """Retire a queue; its key is free for a replacement."""
     return queues.retire_queue(caller, queue_key, reason)
 
 
-def define_template(caller: Caller, code: str, schema: Mapping[str, Any] | None = None) -> Op[Template]:
+def define_template(caller: Caller, /, code: str, schema: Mapping[str, Any] | None = None) -> Op[Template]:
     """Define a template: a kind of subject, with the JSON Schema of its properties."""
     return queues.define_template(caller, code, schema)
 
 
-def register_worker(caller: Caller, worker_key: str, **spec: Any) -> Op[Worker]:
+def register_worker(caller: Caller, /, worker_key: str, **spec: Any) -> Op[Worker]:
     """Register a worker, or take its key over: only the newest registration may claim, beat and renew."""
     return workers.register_worker(caller, validated(WorkerSpec, worker_key=worker_key, **spec))
 
 
 def heartbeat_worker(
-    caller: Caller, worker: WorkerRef, *, incarnation: int, error_class: str | None = None
+    caller: Caller, /, worker: WorkerRef, *, incarnation: int, error_class: str | None = None
 ) -> Op[Worker]:
     """Say that the worker is alive."""
     return workers.heartbeat_worker(caller, worker_uid(worker), incarnation, error_class)
 
 
-def drain_worker(caller: Caller, worker: WorkerRef, *, reason: str | None = None) -> Op[Worker]:
+def drain_worker(caller: Caller, /, worker: WorkerRef, *, reason: str | None = None) -> Op[Worker]:
     """Let a worker finish what it holds and claim no more."""
     return workers.drain_worker(caller, worker_uid(worker), reason)
 
 
-def disable_worker(caller: Caller, worker: WorkerRef, *, reason: str | None = None) -> Op[Worker]:
+def disable_worker(caller: Caller, /, worker: WorkerRef, *, reason: str | None = None) -> Op[Worker]:
     """Forbid a worker to claim and to renew."""
     return workers.disable_worker(caller, worker_uid(worker), reason)
 
 
-def enable_worker(caller: Caller, worker: WorkerRef, *, reason: str | None = None) -> Op[Worker]:
+def enable_worker(caller: Caller, /, worker: WorkerRef, *, reason: str | None = None) -> Op[Worker]:
     """Undo draining or disabling."""
     return workers.enable_worker(caller, worker_uid(worker), reason)
 
 
-def retire_worker(caller: Caller, worker: WorkerRef, *, reason: str | None = None) -> Op[Worker]:
+def retire_worker(caller: Caller, /, worker: WorkerRef, *, reason: str | None = None) -> Op[Worker]:
     """Mark a worker as gone."""
     return workers.retire_worker(caller, worker_uid(worker), reason)
 
 
 # Work ----------------------------------------------------------------------------------------------------------------
-def submit(caller: Caller, **request: Any) -> Op[ActionResult]:
+def submit(caller: Caller, /, **request: Any) -> Op[ActionResult]:
     """Create a subject and enqueue it; the fields are those of ``SubmitSubject``."""
     return submit_action.submit(caller, validated(SubmitSubject, **request))
 
 
-def submit_many(caller: Caller, requests: Iterable[Mapping[str, Any] | SubmitSubject]) -> Op[list[Outcome]]:
+def submit_many(caller: Caller, /, requests: Iterable[Mapping[str, Any] | SubmitSubject]) -> Op[list[Outcome]]:
     """Create many in one transaction; a result or an error for each."""
     parsed = [r if isinstance(r, SubmitSubject) else validated(SubmitSubject, **r) for r in requests]
     return submit_action.submit_many(caller, parsed)
 
 
 def claim(
-    caller: Caller, worker: Worker, queue_key: str, *, limit: int = 1, start: bool = False, subject: SubjectRef | None = None,
+    caller: Caller, /, worker: Worker, queue_key: str, *, limit: int = 1, start: bool = False, subject: SubjectRef | None = None,
     ttl_seconds: int | None = None, idempotency_key: str | None = None, token: Token | None = None,
     after: OrderKey | None = None, expected_state: str | None = None, expected_revision: int | None = None,
 ) -> Op[list[Lease]]:  # fmt: skip
@@ -209,6 +211,7 @@ def _holder(lease: Lease | LeaseRef, worker: WorkerRef | None, token: Token | st
 
 def start(
     caller: Caller,
+    /,
     lease: Lease | LeaseRef,
     *,
     worker: WorkerRef | None = None,
@@ -221,6 +224,7 @@ def start(
 
 def dispatch_external(
     caller: Caller,
+    /,
     lease: Lease | LeaseRef,
     *,
     worker: WorkerRef | None = None,
@@ -233,6 +237,7 @@ def dispatch_external(
 
 def renew(
     caller: Caller,
+    /,
     lease: Lease | LeaseRef,
     *,
     worker: WorkerRef | None = None,
@@ -245,6 +250,7 @@ def renew(
 
 def release_lease(
     caller: Caller,
+    /,
     lease: Lease | LeaseRef,
     *,
     worker: WorkerRef | None = None,
@@ -257,6 +263,7 @@ def release_lease(
 
 def complete(
     caller: Caller,
+    /,
     lease: Lease | LeaseRef,
     *,
     worker: WorkerRef | None = None,
@@ -268,7 +275,7 @@ def complete(
 
 
 def fail(
-    caller: Caller, lease: Lease | LeaseRef, *, worker: WorkerRef | None = None, token: Token | str | None = None,
+    caller: Caller, /, lease: Lease | LeaseRef, *, worker: WorkerRef | None = None, token: Token | str | None = None,
     retryable: bool | None = None, **fields: Any,
 ) -> Op[ActionResult]:  # fmt: skip
     """Report the work as failed. ``retryable`` stands for the plain classes where ``error_class`` is not given."""
@@ -278,7 +285,7 @@ def fail(
 
 
 def defer(
-    caller: Caller, lease: Lease | LeaseRef, *, until: datetime, worker: WorkerRef | None = None,
+    caller: Caller, /, lease: Lease | LeaseRef, *, until: datetime, worker: WorkerRef | None = None,
     token: Token | str | None = None, **guards: Any,
 ) -> Op[ActionResult]:  # fmt: skip
     """Put the work off without spending an attempt."""
@@ -287,7 +294,7 @@ def defer(
 
 # Operating -----------------------------------------------------------------------------------------------------------
 def hold(
-    caller: Caller, subject: SubjectRef, *, reason: str, hold_code: str = "OPERATOR", **guards: Any
+    caller: Caller, /, subject: SubjectRef, *, reason: str, hold_code: str = "OPERATOR", **guards: Any
 ) -> Op[ActionResult]:
     """Stop the line for a subject."""
     request = validated(PlaceHold, subject=subject_uid(subject), reason=reason, hold_code=hold_code, **guards)
@@ -295,7 +302,7 @@ def hold(
 
 
 def release_hold(
-    caller: Caller, subject: SubjectRef, *, hold: int | str | None = None, reason: str | None = None, **guards: Any
+    caller: Caller, /, subject: SubjectRef, *, hold: int | str | None = None, reason: str | None = None, **guards: Any
 ) -> Op[ActionResult]:
     """Let go of one hold, or of the only one."""
     which = uid_of(hold) if hold is not None else None
@@ -303,24 +310,24 @@ def release_hold(
     return release_hold_action.release_hold(caller, request)
 
 
-def requeue(caller: Caller, subject: SubjectRef, **fields: Any) -> Op[ActionResult]:
+def requeue(caller: Caller, /, subject: SubjectRef, **fields: Any) -> Op[ActionResult]:
     """Route a subject (again); a terminal one needs ``reopen=True``."""
     return requeue_action.requeue(caller, validated(RequeueSubject, subject=subject_uid(subject), **fields))
 
 
-def cancel(caller: Caller, subject: SubjectRef, **fields: Any) -> Op[ActionResult]:
+def cancel(caller: Caller, /, subject: SubjectRef, **fields: Any) -> Op[ActionResult]:
     """End a subject for good."""
     return cancel_action.cancel(caller, validated(CancelSubject, subject=subject_uid(subject), **fields))
 
 
-def resolve_dead_letter(caller: Caller, subject: SubjectRef, *, reason: str, **fields: Any) -> Op[ActionResult]:
+def resolve_dead_letter(caller: Caller, /, subject: SubjectRef, *, reason: str, **fields: Any) -> Op[ActionResult]:
     """Close the open dead letter of a subject without running it again."""
     request = validated(ResolveDeadLetter, subject=subject_uid(subject), reason=reason, **fields)
     return resolve_action.resolve(caller, request)
 
 
 def expire_lease(
-    caller: Caller, lease: LeaseRef, *, force: bool = False, reason: str | None = None, **guards: Any
+    caller: Caller, /, lease: LeaseRef, *, force: bool = False, reason: str | None = None, **guards: Any
 ) -> Op[ActionResult]:
     """Mark a lapsed lease EXPIRED; ``force`` (admin) ends a live one."""
     return expire_action.expire(
@@ -328,73 +335,75 @@ def expire_lease(
     )
 
 
-def sweep(caller: Caller, queue_key: str | None = None, limit: int = 500) -> Op[list[ActionResult]]:
+def sweep(caller: Caller, /, queue_key: str | None = None, limit: int = 500) -> Op[list[ActionResult]]:
     """Mark lapsed leases EXPIRED, of one queue or all; for observability only."""
     return expire_action.sweep(caller, queue_key, limit)
 
 
 # Reading -------------------------------------------------------------------------------------------------------------
-def why(caller: Caller, subject: SubjectRef) -> Op[list[Reason]]:
+def why(caller: Caller, /, subject: SubjectRef) -> Op[list[Reason]]:
     """Exact reasons for which a subject is not moving, or who could take it."""
     return reading.why(caller, subject_uid(subject))
 
 
-def inspect(caller: Caller, subject: SubjectRef) -> Op[reading.Standing]:
+def inspect(caller: Caller, /, subject: SubjectRef) -> Op[reading.Standing]:
     """The subject as it stands, with the reasons."""
     return reading.standing(caller, subject_uid(subject))
 
 
-def history(caller: Caller, subject: SubjectRef) -> Op[History]:
+def history(caller: Caller, /, subject: SubjectRef) -> Op[History]:
     """Everything that happened to a subject, in order."""
     return reading.history(caller, subject_uid(subject))
 
 
-def as_of(caller: Caller, subject: SubjectRef, *, seq: int | None = None, at: datetime | None = None) -> Op[Envelope]:
+def as_of(
+    caller: Caller, /, subject: SubjectRef, *, seq: int | None = None, at: datetime | None = None
+) -> Op[Envelope]:
     """The envelope as it was after fact ``seq``, or at a time."""
     return (yield from reading.as_of(caller, subject_uid(subject), seq=seq, at=at)).envelope
 
 
-def find_subject(caller: Caller, external_ref: str) -> Op[int | None]:
+def find_subject(caller: Caller, /, external_ref: str) -> Op[int | None]:
     """The uid of the subject that carries this external_ref."""
     return caller.store.find_subject(caller.tenant, external_ref)
 
 
-def facts(caller: Caller, thread: SubjectRef, *, after_seq: int = 0, limit: int = 1000) -> Op[list[Fact]]:
+def facts(caller: Caller, /, thread: SubjectRef, *, after_seq: int = 0, limit: int = 1000) -> Op[list[Fact]]:
     """The facts of a thread, in order."""
     return caller.store.facts(subject_uid(thread), after_seq, limit)
 
 
-def queue(caller: Caller, queue_key: str) -> Op[Queue | None]:
+def queue(caller: Caller, /, queue_key: str) -> Op[Queue | None]:
     """One queue by key."""
     return (yield from caller.store.queues(caller.tenant, [queue_key])).get(queue_key)
 
 
-def queues_all(caller: Caller) -> Op[list[Queue]]:
+def queues_all(caller: Caller, /) -> Op[list[Queue]]:
     """All active queues, the most urgent first."""
     found = yield from caller.store.queues(caller.tenant)
     return sorted(found.values(), key=lambda q: (-q.dispatch_priority, q.queue_key))
 
 
-def queue_items(caller: Caller, queue_key: str, *, limit: int = 50, after: OrderKey | None = None) -> Op[list[Item]]:
+def queue_items(caller: Caller, /, queue_key: str, *, limit: int = 50, after: OrderKey | None = None) -> Op[list[Item]]:
     """Visible subjects of a queue in execution order."""
     return caller.store.items(caller.tenant, queue_key, limit, after)
 
 
 def metrics(
-    caller: Caller, queue_keys: Sequence[str] | None = None, *, window_seconds: float = 300
+    caller: Caller, /, queue_keys: Sequence[str] | None = None, *, window_seconds: float = 300
 ) -> Op[list[QueueCounts]]:
     """S1's 16 metrics for each queue."""
     keys = list(queue_keys) if queue_keys is not None else sorted((yield from caller.store.queues(caller.tenant)))
     return (yield from caller.store.counts(caller.tenant, keys, window_seconds))
 
 
-def workers_all(caller: Caller) -> Op[list[Worker]]:
+def workers_all(caller: Caller, /) -> Op[list[Worker]]:
     """All workers that are not retired."""
     return caller.store.workers(caller.tenant)
 
 
 def leases(
-    caller: Caller, status: LeaseStatus | None = LeaseStatus.ACTIVE, *, limit: int = 100, before: int | None = None,
+    caller: Caller, /, status: LeaseStatus | None = LeaseStatus.ACTIVE, *, limit: int = 100, before: int | None = None,
     queue_key: str | None = None, worker: WorkerRef | None = None,
 ) -> Op[list[LeaseRow]]:  # fmt: skip
     """Leases, newest first."""
@@ -403,22 +412,34 @@ def leases(
 
 
 def dead_letters(
-    caller: Caller, *, open_only: bool = True, limit: int = 100, before: int | None = None
+    caller: Caller, /, *, open_only: bool = True, limit: int = 100, before: int | None = None
 ) -> Op[list[DeadLetterRow]]:
     """Dead letters, newest first."""
     return caller.store.dead_letters(caller.tenant, open_only=open_only, limit=limit, before=before)
 
 
 def holds(
-    caller: Caller, *, active_only: bool = True, limit: int = 100, before: int | None = None
+    caller: Caller, /, *, active_only: bool = True, limit: int = 100, before: int | None = None
 ) -> Op[list[HoldRow]]:
     """Holds, newest first."""
     return caller.store.holds(caller.tenant, active_only=active_only, limit=limit, before=before)
 
 
-def lineage(caller: Caller, thing: SubjectRef) -> Op[list[Edge]]:
+def lineage(caller: Caller, /, thing: SubjectRef) -> Op[list[Edge]]:
     """The edges at one object, both ways."""
     return caller.store.lineage(caller.tenant, subject_uid(thing))
 
 
-verify_all = verify.verify
+def verify(
+    caller: Caller,
+    /,
+    *,
+    subject: SubjectRef | None = None,
+    sample: float | None = None,
+    everything: bool = False,
+    progress: Callable[[int, int], None] | None = None,
+) -> Op[Report]:
+    """Check the evidence of the tenant (of all tenants with ``everything``), of one subject, or of a sample (0 to 1)."""
+    uid = subject_uid(subject) if subject is not None else None
+    tenant = None if everything else caller.tenant
+    return verify_store(caller.store, tenant=tenant, subject=uid, sample=sample, progress=progress)

@@ -65,7 +65,7 @@ class Executing:
         """Run the handler of a lease, as soon as there is room."""
         work = self._work(held)
         if _EAGER:
-            held.running = asyncio.Task(work, loop=self._loop, eager_start=True)
+            held.running = asyncio.Task(work, loop=self._loop, eager_start=True)  # type: ignore[call-arg, unused-ignore]
         else:
             held.running = self._loop.create_task(work)
 
