@@ -25,7 +25,7 @@ _ENVELOPE = [f.name for f in fields(Envelope)]
 _ATTEMPT = [f.name for f in fields(Attempt)]
 _HOLD = [f.name for f in fields(Hold)]
 _DEAD_LETTER = [f.name for f in fields(DeadLetter)]
-_CLAIMED = [f.name for f in fields(Claimed)]
+_CLAIMED = [f.name for f in fields(Claimed) if f.compare]
 
 
 def envelope(row: Row) -> Envelope:
