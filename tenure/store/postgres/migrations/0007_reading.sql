@@ -75,10 +75,10 @@ end;
 create view visible as
 select e.tenant, e.next_queue_key as queue_key, e.uid, euid('SX', e.uid) as euid, e.priority, e.due_at, e.eligible_at as eligible_since, e.created_at
 from queue q join execution e on e.tenant = q.tenant and e.next_queue_key = q.queue_key and e.claimable
-where q.retired_at is null and on_offer(e, q, now(), took_over(q))
+where q.retired_at is null and on_offer(e, q, tenure.now(), took_over(q))
 union all
 select e.tenant, e.next_queue_key, e.uid, euid('SX', e.uid), e.priority, e.due_at, u.since, e.created_at
-from queue q cross join unswept(q.tenant, q.queue_key, now()) u join execution e on e.uid = u.uid
+from queue q cross join unswept(q.tenant, q.queue_key, tenure.now()) u join execution e on e.uid = u.uid
 where q.retired_at is null;
 
 -- Counts of what went wrong, since ever and lately. Successes are not in it, so that they cost nothing.
