@@ -1,7 +1,7 @@
 """The queue visibility rule, with its reasons (S1 sections 3.1 and 9.3; design 01, Reading).
 
-A subject is visible in its queue when ``obstacles`` finds nothing but, perhaps, that the queue is disabled. The index ``claimable`` and the statement
-``claim.sql`` say the same in SQL; a stateful test compares them.
+A subject is visible in its queue when ``obstacles`` finds nothing but, perhaps, that the queue is disabled. The index
+``claimable`` and the statement ``claim.sql`` say the same in SQL; a stateful test compares them.
 """
 
 from __future__ import annotations

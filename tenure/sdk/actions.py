@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Coroutine
 from functools import update_wrapper
-from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, TypeVar, cast, overload
 
 from tenure.engine.caller import Caller
 from tenure.sdk import operations as ops
@@ -22,7 +22,7 @@ class Action(Generic[P, T]):
 
     def __init__(self, operation: Callable[Concatenate[Caller, P], Op[T]]) -> None:
         self._operation = operation
-        update_wrapper(self, operation)
+        update_wrapper(cast("Any", self), operation)
 
     @overload
     def __get__(self, client: None, owner: type) -> Action[P, T]: ...

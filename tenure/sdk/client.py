@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
@@ -14,7 +15,7 @@ from tenure.engine.caller import Caller
 from tenure.model.errors import NotFound, StoreUnavailable
 from tenure.sdk.actions import Actions
 from tenure.sdk.caller_connection import async_connection_of, connection_of
-from tenure.sdk.session import KEEPALIVES, Session, clock_setting, opened, opened_async
+from tenure.sdk.session import KEEPALIVES, Rest, Session, clock_setting, opened, opened_async, reachable
 from tenure.sdk.settings import Clock, Settings, resolve
 from tenure.sdk.tasks import TaskRegistry
 from tenure.store.operation import Op
@@ -44,6 +45,7 @@ class Tenure(Actions, TaskRegistry):
         self._settings: Settings | None = None
         self._pool: ConnectionPool[psycopg.Connection[Any]] | None = None
         self._sessions: dict[int, Session] = {}
+        self._rest = Rest()
         self._caller: Caller | None = None
 
     @property
@@ -107,17 +109,20 @@ class Tenure(Actions, TaskRegistry):
         settings = self.settings
         with self._lock:
             if self._pool is None:
-                # Fail at once and clearly where there is no server, instead of after the pool's patience.
-                psycopg.connect(settings.dsn, **KEEPALIVES).close() if not self._sessions else None
+                reachable(settings.dsn)
                 self._pool = ConnectionPool(
-                    settings.dsn, kwargs={"autocommit": True, **KEEPALIVES}, configure=self._configure,
-                    check=ConnectionPool.check_connection, min_size=1, max_size=self._max_connections, timeout=_PATIENCE, open=False,
+                    settings.dsn, kwargs={"autocommit": True, **KEEPALIVES}, configure=self._configure, check=self._check,
+                    min_size=1, max_size=self._max_connections, timeout=_PATIENCE, open=False,
                 )  # fmt: skip
                 self._pool.open()
             return self._pool
 
     def _configure(self, connection: psycopg.Connection[Any]) -> None:
         self._sessions[connection.info.backend_pid] = opened(connection)
+
+    def _check(self, connection: psycopg.Connection[Any]) -> None:
+        if self._rest.was_long(connection.info.backend_pid):
+            ConnectionPool.check_connection(connection)
 
     def close(self) -> None:
         """Close all connections. The embedded server keeps running."""
@@ -171,6 +176,7 @@ class AsyncTenure(Actions, TaskRegistry):
         self._settings: Settings | None = None
         self._pool: AsyncConnectionPool[psycopg.AsyncConnection[Any]] | None = None
         self._sessions: dict[int, Session] = {}
+        self._rest = Rest()
         self._caller: Caller | None = None
 
     @property
@@ -230,15 +236,20 @@ class AsyncTenure(Actions, TaskRegistry):
     async def _opened_pool(self) -> AsyncConnectionPool[psycopg.AsyncConnection[Any]]:
         if self._pool is None:
             settings = self.settings
+            await asyncio.to_thread(reachable, settings.dsn)
             self._pool = AsyncConnectionPool(
                 settings.dsn, kwargs={"autocommit": True, **KEEPALIVES}, configure=self._configure,
-                check=AsyncConnectionPool.check_connection, min_size=1, max_size=self._max_connections, timeout=_PATIENCE, open=False,
+                check=self._check, min_size=1, max_size=self._max_connections, timeout=_PATIENCE, open=False,
             )  # fmt: skip
             await self._pool.open()
         return self._pool
 
     async def _configure(self, connection: psycopg.AsyncConnection[Any]) -> None:
         self._sessions[connection.info.backend_pid] = await opened_async(connection)
+
+    async def _check(self, connection: psycopg.AsyncConnection[Any]) -> None:
+        if self._rest.was_long(connection.info.backend_pid):
+            await AsyncConnectionPool.check_connection(connection)
 
     async def close(self) -> None:
         """Close all connections."""

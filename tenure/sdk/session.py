@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 import psycopg
+
+from tenure.model.errors import StoreUnavailable
 
 #: Every hot statement is key look-ups; these settings keep any other plan away, whatever the statistics say.
 _PLANNER = (
@@ -61,6 +64,32 @@ async def opened_async(connection: psycopg.AsyncConnection[Any]) -> Session:
     if not session.pooled:
         await connection.execute(_PLANNER, prepare=False)
     return session
+
+
+class Rest:
+    """How long connections lay idle: only one that rested for a while is asked for a sign of life before use."""
+
+    _LONG = 1.0
+
+    def __init__(self) -> None:
+        self._used: dict[int, float] = {}
+
+    def was_long(self, backend_pid: int) -> bool:
+        """True where the connection was not used for a second; it counts as used now."""
+        now = time.monotonic()
+        before, self._used[backend_pid] = self._used.get(backend_pid, 0.0), now
+        return now - before > self._LONG
+
+
+def reachable(dsn: str) -> None:
+    """Connect once, to fail at once and clearly where there is no server, not after a pool's patience."""
+    try:
+        psycopg.connect(dsn, **KEEPALIVES).close()
+    except psycopg.Error as error:
+        raise StoreUnavailable(
+            f"The database cannot be reached: {str(error).strip()}",
+            "See that the server runs and that the DSN is right; without a DSN the embedded server is used.",
+        ) from error
 
 
 def clock_setting(now: datetime) -> tuple[str, list[str]]:

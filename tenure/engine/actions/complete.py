@@ -38,9 +38,7 @@ def complete_many(caller: Caller, requests: Sequence[CompleteExecution]) -> Op[l
     for worker, group in groupby(sorted(plain, key=lambda r: r.worker), key=lambda r: r.worker):
         finishes = [Finish(r.lease, r.token_hash, r.payload_hash(), r.result, r.result_ref) for r in group]
         done |= yield from finish_many(caller, worker, finishes)
-    outcomes: list[Outcome | None] = []
-    for request in requests:
-        outcomes.append(done.pop(request.lease, None) if _is_plain(request) else None)
+    outcomes: list[Outcome | None] = [done.pop(r.lease, None) if _is_plain(r) else None for r in requests]
     rest = [i for i, outcome in enumerate(outcomes) if outcome is None]
     if rest:
         for index, outcome in zip(rest, (yield from act(caller, SPEC, [requests[i] for i in rest])), strict=True):

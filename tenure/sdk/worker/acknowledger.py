@@ -104,7 +104,7 @@ class Acknowledger:
         spec = {
             CompleteExecution: complete.SPEC, FailExecution: fail.SPEC, DeferExecution: defer.SPEC,
             ReleaseLease: release.SPEC, DispatchExternal: dispatch.SPEC,
-        }[type(requests[0])]  # type: ignore[index]  # fmt: skip
+        }[type(requests[0])]  # fmt: skip
         return act(self._caller, spec, requests)  # type: ignore[arg-type]
 
     def _note(self, chosen: Sequence[tuple[Held, LeaseRequest]], outcomes: Sequence[Outcome]) -> None:

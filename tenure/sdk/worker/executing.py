@@ -116,7 +116,7 @@ class Executing:
             raise
         except Exception as error:
             report = self._failure(held, error)
-        if held.job.lost:
+        if _lost(held):
             # Whatever it did is not reported: the work may be with another worker.
             self._holding.lose(held)
             return
@@ -218,6 +218,10 @@ class Executing:
             if pool is not None:
                 with contextlib.suppress(Exception):
                     pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _lost(held: Held) -> bool:
+    return held.job.lost
 
 
 def _in_process(module: str, qualname: str, arguments: dict[str, Any]) -> Any:

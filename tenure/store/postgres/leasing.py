@@ -67,9 +67,10 @@ class Leasing(Registry):
                 taken: Sequence[Sequence[Any]] = yield from (
                     self.transaction(_one(statement)) if params["claim_key"] else _one(statement)
                 )
-                return taken
             except pg.UniqueViolation:
                 continue
+            else:
+                return taken
         return []
 
     def claimed_before(self, tenant: int, worker: int, claim_key: str) -> Op[list[tuple[Claimed, bytes | None]]]:

@@ -224,8 +224,8 @@ def _note(
             Fact(
                 thread=uid, seq=1, type=SUBMITTED, at=now, tenant=tenant, actor=actor, state=state, revision=1,
                 queue_key=kind.queue_key, data=request.born_with(), idempotency_key=request.idempotency_key,
-                payload_hash=items[index].payload_hash if request.idempotency_key is not None else None, correlation_id=request.correlation_id,
-                hash=digest,
+                payload_hash=items[index].payload_hash if request.idempotency_key is not None else None,
+                correlation_id=request.correlation_id, hash=digest,
             )
         )  # fmt: skip
 
