@@ -10,6 +10,8 @@ return (e.site is null or q.site_scope = '{}' or e.site = any (q.site_scope))
     and (e.platform is null or q.platform_scope = '{}' or e.platform = any (q.platform_scope))
     and (e.assay is null or q.assay_scope = '{}' or e.assay = any (q.assay_scope));
 
+create index queue_retired on queue (tenant, queue_key) where retired_at is not null;
+
 -- Every route into a queue checks the template, so only a queue that took over the key of one that served others can
 -- have subjects that it does not serve.
 create function took_over(q queue) returns boolean language sql stable parallel safe

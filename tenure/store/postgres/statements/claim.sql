@@ -6,9 +6,13 @@ w as materialized (
         max_concurrent_leases
     from tenure.worker where uid = %(worker)s and tenant = %(tenant)s for no key update),
 q as materialized (
-    select * from tenure.queue where tenant = %(tenant)s and queue_key = %(queue_key)s and retired_at is null),
+    select q.*, exists (
+        select from tenure.queue former
+        where former.tenant = q.tenant and former.queue_key = q.queue_key and former.retired_at is not null
+            and not former.subject_template_codes <@ q.subject_template_codes) as took_over
+    from tenure.queue q where q.tenant = %(tenant)s and q.queue_key = %(queue_key)s and q.retired_at is null),
 gate as materialized (
-    select q.uid as queue, q.tenant, q.queue_key, q.eligible_states, q.site_scope, q.platform_scope, q.assay_scope, w.uid as worker,
+    select q.uid as queue, q.tenant, q.queue_key, q.subject_template_codes, q.took_over, q.eligible_states, q.site_scope, q.platform_scope, q.assay_scope, w.uid as worker,
         w.incarnation, clock.now, coalesce(%(ttl)s::int, q.lease_ttl_seconds) as ttl,
         jsonb_build_object('ttl', coalesce(%(ttl)s::int, q.lease_ttl_seconds), 'started', %(start)s::boolean)
             || case when w.incarnation = 1 then '{}'::jsonb else jsonb_build_object('incarnation', w.incarnation) end as data,
@@ -49,6 +53,7 @@ taken as materialized (
             and (e.site is null or g.site_scope = '{}' or e.site = any (g.site_scope))
             and (e.platform is null or g.platform_scope = '{}' or e.platform = any (g.platform_scope))
             and (e.assay is null or g.assay_scope = '{}' or e.assay = any (g.assay_scope))
+            and (not g.took_over or tenure.served(e.uid, g.subject_template_codes))
             and (e.slots_total = 1 or not exists (
                 select from tenure.attempt a
                 where a.subject = e.uid and a.worker = g.worker and a.shared and a.lease_status in ('ACTIVE', 'COMPLETED')))
