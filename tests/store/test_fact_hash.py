@@ -121,5 +121,3 @@ def test_awkward_text_in_every_place_of_a_fact_is_chained_alike(lab: Lab, text: 
     assert report.first == {}
     lengths = lab.sql("select sum(seq)::int from tenure.execution")[0][0]
     assert report.facts == len(["tenant", "template", "queue", "worker"]) + lengths
-        lab.sql("select seq from tenure.execution where uid = %s", uid)[0][0] for uid in (one, two)
-    )
