@@ -19,7 +19,7 @@ _FACES = {
 }  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class ActionResult:
     """The outcome of one action on one subject. ``replayed`` tells that it had been done before."""
 

@@ -11,19 +11,22 @@ from tenure.model.errors import InvalidRequest
 
 def connection_of(transaction: Any) -> psycopg.Connection[Any]:
     """The sync connection of a psycopg connection, a SQLAlchemy ``Session`` or ``Connection``, or a ``Within``."""
-    found = getattr(transaction, "connection", transaction)
-    if callable(found):  # a SQLAlchemy Session: this also begins its transaction
-        found = found()
+    found = transaction
     if not isinstance(found, psycopg.Connection):
-        found = getattr(getattr(found, "connection", None), "driver_connection", found)
+        found = getattr(found, "connection", found)
+        if callable(found):  # a SQLAlchemy Session: this also begins its transaction
+            found = found().connection
+        found = getattr(found, "driver_connection", found)
     if isinstance(found, psycopg.Connection):
         return found
     raise _unusable(transaction)
 
 
 async def async_connection_of(transaction: Any) -> psycopg.AsyncConnection[Any]:
-    """The async connection of a psycopg async connection, a SQLAlchemy ``AsyncSession`` or ``AsyncConnection``."""
-    found = transaction
+    """The async connection of a psycopg async connection, a SQLAlchemy ``AsyncSession`` or ``AsyncConnection``, or an
+    ``AsyncWithin``.
+    """
+    found = getattr(transaction, "transaction_of", transaction)
     if not isinstance(found, psycopg.AsyncConnection):
         connection = getattr(found, "connection", None)
         if callable(connection):  # an AsyncSession

@@ -6,6 +6,7 @@ import asyncio
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
+from dataclasses import replace
 from typing import Any, TypeVar
 
 import psycopg
@@ -88,6 +89,7 @@ class Tenure(Actions, TaskRegistry):
     @contextmanager
     def transaction(self) -> Iterator[Within]:
         """A transaction of its own for several actions: all of them or none."""
+        _ = self.caller  # before a connection is taken, of which there may be only one
         with self._connection() as (connection, _), connection.transaction():
             yield Within(self, connection)
 
@@ -153,7 +155,13 @@ class Within(Tenure):
     @property
     def caller(self) -> Caller:
         """The identity of the client."""
-        return self._client.caller
+        return replace(self._client.caller, joins=True)
+
+    @contextmanager
+    def transaction(self) -> Iterator[Within]:
+        """A savepoint within the caller's transaction."""
+        with self.connection.transaction():
+            yield self
 
     def perform(self, make: Callable[[Caller], Op[T]]) -> T:
         """Run an operation on the caller's connection, within its transaction."""
@@ -174,6 +182,7 @@ class AsyncTenure(Actions, TaskRegistry):
         self._given = (dsn, tenant, actor, clock, notify)
         self._max_connections = max_connections
         self._settings: Settings | None = None
+        self._lock = asyncio.Lock()
         self._pool: AsyncConnectionPool[psycopg.AsyncConnection[Any]] | None = None
         self._sessions: dict[int, Session] = {}
         self._rest = Rest()
@@ -189,9 +198,9 @@ class AsyncTenure(Actions, TaskRegistry):
     async def identity(self) -> Caller:
         """Identity and store of the client; the tenant is created on first use."""
         if self._caller is None:
-            settings = self.settings
-            store = PostgresStore(notify=settings.notify)
             async with self._connection() as (connection, session):
+                settings = self.settings
+                store = PostgresStore(notify=settings.notify)
                 tenant = await run_own_async(
                     connection,
                     lambda: store.tenant(settings.tenant, create=True, actor=settings.actor),
@@ -270,7 +279,8 @@ class AsyncWithin(AsyncTenure):
     def __init__(self, client: AsyncTenure, transaction: Any) -> None:
         super().__init__(*client._given[:1])
         self._client = client
-        self._transaction = transaction
+        self.transaction_of = transaction
+        """What the caller holds: a connection or a session."""
 
     @property
     def settings(self) -> Settings:
@@ -279,12 +289,27 @@ class AsyncWithin(AsyncTenure):
 
     async def identity(self) -> Caller:
         """The identity of the client."""
-        return await self._client.identity()
+        return replace(await self._client.identity(), joins=True)
+
+    @asynccontextmanager
+    async def transaction(self) -> AsyncIterator[AsyncWithin]:
+        """A savepoint within the caller's transaction."""
+        connection = await async_connection_of(self.transaction_of)
+        async with connection.transaction():
+            yield self
 
     async def perform(self, make: Callable[[Caller], Op[T]]) -> T:
         """Run an operation on the caller's connection, within its transaction."""
         caller = await self.identity()
-        connection = await async_connection_of(self._transaction)
+        connection = await async_connection_of(self.transaction_of)
         if self.settings.clock is not None:
             await connection.execute(*clock_setting(self.settings.clock()))
         return await run_async(connection, make(caller), prepare=False)
+
+
+def unreachable(error: psycopg.OperationalError) -> StoreUnavailable:
+    """What to say where no connection can be opened."""
+    return StoreUnavailable(
+        f"The database cannot be reached: {str(error).strip()}",
+        "See that it runs and that the DSN is right (TENURE_DSN; without one, the embedded PostgreSQL is used).",
+    )

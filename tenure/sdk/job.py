@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from tenure.model import euid
@@ -22,7 +21,8 @@ class Job:
     """Until when the lease holds, on this process's monotonic clock, in seconds."""
     token: Token
     """What proves the lease; hand it to whoever reports the end of work that was dispatched."""
-    lost_event: threading.Event = field(default_factory=threading.Event)
+    told_lost: bool = False
+    """Set by the runtime when it learns that the lease is lost."""
 
     @property
     def subject(self) -> str:
@@ -47,4 +47,4 @@ class Job:
     @property
     def lost(self) -> bool:
         """True once the lease is lost: whatever is done from here on must not be reported as done."""
-        return self.lost_event.is_set() or time.monotonic() >= self.deadline
+        return self.told_lost or time.monotonic() >= self.deadline

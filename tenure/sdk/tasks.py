@@ -110,7 +110,7 @@ class Task(Generic[P, R]):
             model = self._model.model_validate(properties)
         except ValidationError as error:
             raise _misfit(self.key, error) from None
-        return {name: getattr(model, name) for name in self._model.model_fields}
+        return dict(model.__dict__)
 
     def result(self, value: Any) -> Any:
         """What the function returned, as JSON-ready data."""

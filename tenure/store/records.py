@@ -101,9 +101,9 @@ class Gate:
     lapsed: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Claimed:
-    """One subject taken under lease; the raw token stays with the caller."""
+    """One subject taken under lease; the raw token stays with the caller. Not frozen: that would triple its cost."""
 
     lease: int
     subject: int
@@ -130,7 +130,7 @@ class Claimed:
     """Where it stood in the queue: a hint for where the next scan may start."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Finish:
     """One plain completion for the hot statement: no key, no next queue, one slot."""
 

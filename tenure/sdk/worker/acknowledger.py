@@ -112,7 +112,7 @@ class Acknowledger:
             if isinstance(outcome, TenureError):
                 self.tally.refused += 1
                 _log.warning("%s: the report was refused: %s", held.job.lease, outcome)
-                held.job.lost_event.set()
+                held.job.told_lost = True
                 self._holding.drop(held)
                 continue
             match request:

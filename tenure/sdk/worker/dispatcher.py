@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import logging
 import time
+from collections import deque
 from collections.abc import Callable, Sequence
 
 from tenure.engine.actions import claim
@@ -17,7 +18,7 @@ from tenure.model.states import LeaseStatus, WorkerStatus
 from tenure.sdk.token import Token
 from tenure.sdk.worker.cursor import Cursor
 from tenure.sdk.worker.executing import Executing
-from tenure.sdk.worker.holding import Holding
+from tenure.sdk.worker.holding import Held, Holding
 from tenure.sdk.worker.keeper import Keeper
 from tenure.sdk.worker.link import Link
 from tenure.sdk.worker.listener import Listener
@@ -47,6 +48,7 @@ class Dispatcher:
         self._queues: list[Queue] = []
         self._refresh_at = 0.0
         self._cursors: dict[str, Cursor] = {}
+        self._taken: deque[Held] = deque()
         self._poll = options.poll_min
         self.claims = 0
         self.claimed = 0
@@ -56,7 +58,11 @@ class Dispatcher:
         while True:
             await self._refresh()
             self._listener.heard.clear()
-            if await self._pass():
+            looking = asyncio.ensure_future(self._pass())
+            # Once the claim is on its way, what the last one brought begins: database and handlers work side by side.
+            await asyncio.sleep(0)
+            self._begin()
+            if await looking:
                 self._poll = self._options.poll_min
                 continue
             if self._options.drain and not len(self._holding) and not await self._anything_due():
@@ -70,12 +76,13 @@ class Dispatcher:
             limit = self._room(queue)
             if limit < 1:
                 continue
-            taken = await self._claim(queue, limit)
-            if taken:
-                # Back to the most urgent queue, after the handlers had their turn.
-                await asyncio.sleep(0)
-                return True
+            if await self._claim(queue, limit):
+                return True  # back to the most urgent queue
         return False
+
+    def _begin(self) -> None:
+        while self._taken:
+            self._executing.start(self._taken.popleft())
 
     def _room(self, queue: Queue) -> int:
         if self._keeper.worker.status is not WorkerStatus.ONLINE:
@@ -112,8 +119,7 @@ class Dispatcher:
             self.claims += 1
             self.claimed += len(taken)
             again = cursor.note(hint, taken, limit, time.monotonic() - asked_at)
-            for item in taken:
-                self._executing.start(self._holding.add(item, token, asked_at))
+            self._taken.extend([self._holding.add(item, token, asked_at) for item in taken])
             if taken or not again:
                 return taken
 

@@ -7,6 +7,7 @@ import contextlib
 import logging
 import sys
 import traceback
+from collections import deque
 from collections.abc import Coroutine, Mapping
 from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
@@ -52,7 +53,8 @@ class Executing:
         self._concurrency = concurrency
         self._processes = processes
         self._clock = clock
-        self._slots = asyncio.Semaphore(concurrency)
+        self._waiting: deque[Held] = deque()
+        self._running = 0
         self._keys: dict[tuple[str, str], asyncio.Semaphore] = {}
         self._threads: Executor | None = None
         self._pool: Executor | None = None
@@ -63,45 +65,48 @@ class Executing:
 
     def start(self, held: Held) -> None:
         """Run the handler of a lease, as soon as there is room."""
-        work = self._work(held)
-        if _EAGER:
-            held.running = asyncio.Task(work, loop=self._loop, eager_start=True)  # type: ignore[call-arg, unused-ignore]
-        else:
-            held.running = self._loop.create_task(work)
+        self._waiting.append(held)
+        self._launch()
+
+    def give_back(self) -> None:
+        """Release what no handler has begun with."""
+        while self._waiting:
+            held = self._waiting.popleft()
+            self._acknowledger.report(held, self._release(held, "STOPPING"))
+        for held in self._holding.all():
+            if not held.started and held.running is not None:
+                held.running.cancel()
+
+    def _launch(self) -> None:
+        """Begin with those that wait, in order; one that ends at once makes room within the loop."""
+        while self._waiting and self._running < self._concurrency:
+            held = self._waiting.popleft()
+            self._running += 1
+            work = self._work(held)
+            if _EAGER:
+                held.running = asyncio.Task(work, loop=self._loop, eager_start=True)  # type: ignore[call-arg, unused-ignore]
+            else:
+                held.running = self._loop.create_task(work)
 
     async def _work(self, held: Held) -> None:
+        task = self.task_for(held)
         try:
-            if self._slots.locked():
-                async with self._slots:
-                    await self._handle(held)
+            if task is None:
+                self._acknowledger.report(held, self._no_task(held))
+            elif (limit := self._key_limit(task, held)) is not None:
+                async with limit:
+                    await self._run(task, held)
             else:
-                # Without the lock's round through the loop: most handlers find room at once.
-                await self._slots.acquire()
-                try:
-                    await self._handle(held)
-                finally:
-                    self._slots.release()
+                await self._run(task, held)
         except asyncio.CancelledError:
-            task = self.task_for(held)
             # A plain function cannot be stopped: its lease is left to run out rather than given to somebody else now.
             stoppable = not held.started or task is None or task.executor == "async"
-            if stoppable and not held.job.lost_event.is_set():
+            if stoppable and not held.job.told_lost:
                 self._acknowledger.report(held, self._release(held, "STOPPING"))
-
-    async def _handle(self, held: Held) -> None:
-        if held.job.lost:
-            self._holding.lose(held)
-            return
-        task = self.task_for(held)
-        if task is None:
-            self._acknowledger.report(held, self._no_task(held))
-            return
-        limit = self._key_limit(task, held)
-        if limit is None:
-            await self._run(task, held)
-        else:
-            async with limit:
-                await self._run(task, held)
+        finally:
+            self._running -= 1
+            if self._waiting:
+                self._loop.call_soon(self._launch)
 
     async def _run(self, task: Task[..., Any], held: Held) -> None:
         if held.job.lost:
@@ -109,8 +114,7 @@ class Executing:
             return
         held.started = True
         try:
-            arguments = {} if task.plain and not held.item.properties else task.arguments(held.item.properties)
-            value = await self._call(task, held, arguments)
+            value = await self._call(task, held, task.arguments(held.item.properties))
             report = self._success(task, held, value)
         except asyncio.CancelledError:
             raise

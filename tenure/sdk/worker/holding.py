@@ -52,7 +52,7 @@ class Holding:
 
     def lose(self, held: Held) -> None:
         """Tell the handler that its lease is lost, and stop it where that is possible."""
-        held.job.lost_event.set()
+        held.job.told_lost = True
         if held.running is not None:
             held.running.cancel("the lease was lost")
         self.drop(held)

@@ -124,7 +124,7 @@ class Worker:
         try:
             await _until(self._stopping, parts)
             parts[0].cancel()
-            await self._finish(holding, acknowledger)
+            await self._finish(holding, executing, acknowledger)
             if self.options.worker_key is None:
                 with contextlib.suppress(TenureError):
                     await keeping.attempt(lambda: workers.retire_worker(caller, row.uid, f"stopped: {self.reason}"))
@@ -134,11 +134,10 @@ class Worker:
             await asyncio.gather(*parts, return_exceptions=True)
             executing.close()
 
-    async def _finish(self, holding: Holding, acknowledger: Acknowledger) -> None:
+    async def _finish(self, holding: Holding, executing: Executing, acknowledger: Acknowledger) -> None:
         """Give back what has not begun, wait for what has, then give back what can still be stopped."""
-        for held in holding.all():
-            if not held.started and held.running is not None:
-                held.running.cancel()
+        executing.give_back()
+        await asyncio.sleep(0)
         running = [held.running for held in holding.all() if held.started and held.running and not held.running.done()]
         if running:
             await asyncio.wait(running, timeout=self.options.grace)

@@ -2,15 +2,15 @@
 -- Each row is found by its key; the envelope's update takes the lock and re-checks, and the rest follows from what it returns.
 with clock as materialized (select tenure.now() as now),
 item as materialized (
-    select i.lease, i.result, i.result_ref, i.payload_hash, a.tid, a.subject, clock.now
+    select i.lease, i.result, i.result_ref, substring(%(payload_hashes)s::bytea from (i.ordinal * 32 - 31)::int for 32) as payload_hash,
+        a.tid, a.subject, clock.now
     from clock,
-        unnest(%(leases)s::bigint[], %(token_hashes)s::bytea[], %(payload_hashes)s::bytea[], %(results)s::jsonb[], %(result_refs)s::text[])
-            as i(lease, token_hash, payload_hash, result, result_ref),
+        unnest(%(leases)s::bigint[], %(results)s::jsonb[], %(result_refs)s::text[]) with ordinality as i(lease, result, result_ref, ordinal),
         lateral (
             select a.ctid as tid, a.subject, a.lease_status, a.expires_at, a.worker, a.token_hash, a.started_at, a.tenant
             from tenure.attempt a where a.uid = i.lease offset 0) a
     where a.lease_status = 'ACTIVE' and a.started_at is not null and a.expires_at > clock.now and a.worker = %(worker)s
-        and a.token_hash = i.token_hash and a.tenant = %(tenant)s),
+        and a.token_hash = substring(%(token_hashes)s::bytea from (i.ordinal * 32 - 31)::int for 32) and a.tenant = %(tenant)s),
 moved as (
     update tenure.execution e
     set state = 'COMPLETED', revision = e.revision + 1, seq = e.seq + 1, slots_done = 1,

@@ -4,11 +4,11 @@ with clock as materialized (select tenure.now() as now),
 item as materialized (
     select i.lease, a.tid, a.subject, clock.now,
         greatest(a.expires_at, clock.now + make_interval(secs => coalesce(%(ttl)s::int, a.ttl_seconds))) as until
-    from clock, unnest(%(leases)s::bigint[], %(token_hashes)s::bytea[]) as i(lease, token_hash),
+    from clock, unnest(%(leases)s::bigint[]) with ordinality as i(lease, ordinal),
         lateral (
             select a.ctid as tid, a.subject, a.lease_status, a.expires_at, a.worker, a.token_hash, a.incarnation, a.ttl_seconds, a.tenant
             from tenure.attempt a where a.uid = i.lease offset 0) a
-    where a.lease_status = 'ACTIVE' and a.expires_at > clock.now and a.worker = %(worker)s and a.token_hash = i.token_hash
+    where a.lease_status = 'ACTIVE' and a.expires_at > clock.now and a.worker = %(worker)s and a.token_hash = substring(%(token_hashes)s::bytea from (i.ordinal * 32 - 31)::int for 32)
         and a.incarnation = %(incarnation)s and a.tenant = %(tenant)s
         and exists (
             select from tenure.worker w
