@@ -15,6 +15,8 @@ class Caller:
     tenant: int
     actor: str
     tenant_key: str = "default"
+    joins: bool = False
+    """True where it acts within somebody else's transaction, which may yet be rolled back."""
 
     def acting_as(self, actor: str) -> Caller:
         """The same caller under another principal."""

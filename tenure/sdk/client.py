@@ -243,15 +243,18 @@ class AsyncTenure(Actions, TaskRegistry):
             ) from error
 
     async def _opened_pool(self) -> AsyncConnectionPool[psycopg.AsyncConnection[Any]]:
-        if self._pool is None:
-            settings = self.settings
-            await asyncio.to_thread(reachable, settings.dsn)
-            self._pool = AsyncConnectionPool(
-                settings.dsn, kwargs={"autocommit": True, **KEEPALIVES}, configure=self._configure,
-                check=self._check, min_size=1, max_size=self._max_connections, timeout=_PATIENCE, open=False,
-            )  # fmt: skip
-            await self._pool.open()
-        return self._pool
+        async with self._lock:
+            if self._pool is None:
+                # The first use may start the embedded server, which takes its time.
+                settings = await asyncio.to_thread(lambda: self.settings)
+                await asyncio.to_thread(reachable, settings.dsn)
+                pool: AsyncConnectionPool[psycopg.AsyncConnection[Any]] = AsyncConnectionPool(
+                    settings.dsn, kwargs={"autocommit": True, **KEEPALIVES}, configure=self._configure,
+                    check=self._check, min_size=1, max_size=self._max_connections, timeout=_PATIENCE, open=False,
+                )  # fmt: skip
+                await pool.open()
+                self._pool = pool
+            return self._pool
 
     async def _configure(self, connection: psycopg.AsyncConnection[Any]) -> None:
         self._sessions[connection.info.backend_pid] = await opened_async(connection)
@@ -305,11 +308,3 @@ class AsyncWithin(AsyncTenure):
         if self.settings.clock is not None:
             await connection.execute(*clock_setting(self.settings.clock()))
         return await run_async(connection, make(caller), prepare=False)
-
-
-def unreachable(error: psycopg.OperationalError) -> StoreUnavailable:
-    """What to say where no connection can be opened."""
-    return StoreUnavailable(
-        f"The database cannot be reached: {str(error).strip()}",
-        "See that it runs and that the DSN is right (TENURE_DSN; without one, the embedded PostgreSQL is used).",
-    )

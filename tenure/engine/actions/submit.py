@@ -6,6 +6,7 @@ import json
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import jsonschema
 from jsonschema.protocols import Validator
@@ -20,6 +21,7 @@ from tenure.model.requests import SubmitSubject
 from tenure.model.result import ActionResult, result_of
 from tenure.model.transitions import Action
 from tenure.store.operation import Op
+from tenure.store.port import Store
 from tenure.store.records import Refused, Submission, Submitted, Template
 
 _NO_HASH = b""
@@ -66,18 +68,23 @@ def _submit(caller: Caller, requests: Sequence[SubmitSubject]) -> Op[list[Outcom
     return [outcome for outcome in outcomes if outcome is not None]
 
 
-_known: dict[tuple[int, str], Template] = {}
+_known: WeakKeyDictionary[Store, dict[tuple[int, str], Template]] = WeakKeyDictionary()
 
 
 def _templates(caller: Caller, codes: set[str]) -> Op[dict[str, Template]]:
-    """Templates are immutable, so what was read once is not read again. The key holds the store: tests have many."""
-    store = id(caller.store)
-    missing = {code for code in codes if (store, f"{caller.tenant}:{code}") not in _known}
+    """Templates are immutable, so what was read once is not read again: for as long as the store is there.
+
+    Within somebody else's transaction what is read may never have been, so there it is not kept.
+    """
+    known = _known.setdefault(caller.store, {})
+    found = {code: t for code in codes if (t := known.get((caller.tenant, code))) is not None}
+    missing = codes - found.keys()
     if missing:
-        found = yield from caller.store.templates(caller.tenant, sorted(missing))
-        for code, template in found.items():
-            _known[store, f"{caller.tenant}:{code}"] = template
-    return {code: t for code in codes if (t := _known.get((store, f"{caller.tenant}:{code}"))) is not None}
+        read = yield from caller.store.templates(caller.tenant, sorted(missing))
+        found |= read
+        if not caller.joins:
+            known.update({(caller.tenant, code): template for code, template in read.items()})
+    return found
 
 
 def _checked(request: SubmitSubject, templates: dict[str, Template]) -> Submission:
