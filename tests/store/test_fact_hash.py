@@ -107,7 +107,7 @@ def test_awkward_text_in_every_place_of_a_fact_is_chained_alike(lab: Lab, text: 
     """Texts that a user may give: actor, keys, references, reasons, codes; through each statement that hashes."""
     lab.caller = lab.caller.acting_as(f"user:{text}")
     key = text.translate({9: " ", 10: " "})
-    one = lab.submit(correlation_id=key, idempotency_key=key, site=text, properties={text: text})
+    lab.submit(correlation_id=key, idempotency_key=key, site=text, properties={text: text})
     two = lab.submit(name="two")
     item, other = lab.claim(2)
     lab.renew_all([item])
