@@ -44,9 +44,12 @@ class Draft:
     payload_hash: bytes | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Fact:
-    """One fact as it was appended. ``state``, ``revision`` and ``queue_key`` are those after it."""
+    """One fact as it was appended; never changed, though not frozen: there are millions, and freezing doubles their cost.
+
+    ``state``, ``revision`` and ``queue_key`` are those after it.
+    """
 
     thread: int
     seq: int

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -12,6 +13,7 @@ from typing import Any
 from tenure.model.errors import InvalidPayload
 
 _ESCAPES = {'"': '\\"', "\\": "\\\\", "\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
+_NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
 _SPECIAL = re.compile(r'["\\\x00-\x1f]')
 
 
@@ -35,6 +37,20 @@ def canonical_json(value: Any) -> str:
     if isinstance(value, list | tuple):
         return "[" + ", ".join(canonical_json(inner) for inner in value) + "]"
     raise InvalidPayload(f"{type(value).__name__} cannot be written as JSON.", "Convert it to text or numbers first.")
+
+
+def json_text(value: Any) -> str:
+    """``value`` as compact JSON for a ``jsonb`` parameter; ``InvalidPayload`` for what jsonb cannot hold."""
+    try:
+        text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+        text.encode()
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InvalidPayload(
+            f"This cannot be written as JSON: {error}.", "Give plain data: objects with text keys, lists, text, numbers."
+        ) from None
+    if "\\u0000" in text and _NUL.search(text):
+        raise InvalidPayload("Text holds a NUL character, which PostgreSQL cannot keep.", "Remove it.")
+    return text
 
 
 def payload_hash(value: Any) -> bytes:

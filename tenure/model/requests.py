@@ -7,7 +7,7 @@ from typing import Annotated, Any, TypeVar
 from pydantic import AwareDatetime, BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, ValidationError
 
 from tenure.model.errors import InvalidRequest, NaiveDatetime
-from tenure.model.json_text import canonical_json, instant, payload_hash
+from tenure.model.json_text import instant, json_text, payload_hash
 from tenure.model.queue import Key, Tag
 from tenure.model.states import ErrorClass, Resolution, State
 
@@ -119,7 +119,7 @@ class SubmitSubject(Request):
 
     def properties_text(self) -> str:
         """The properties as JSON text; what jsonb cannot hold raises ``InvalidPayload``."""
-        return canonical_json(self.properties)
+        return json_text(self.properties)
 
 
 class ClaimItems(Request):

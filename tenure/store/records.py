@@ -53,6 +53,14 @@ class Submission:
     request: SubmitSubject
     template: int
     payload_hash: bytes
+    properties_text: str
+    born_with: Mapping[str, Any] | None
+    """The data of its first fact."""
+
+    @classmethod
+    def of(cls, request: SubmitSubject, template: int, payload_hash: bytes) -> Submission:
+        """Work out once what both validation and writing need; ``InvalidPayload`` for what JSON cannot hold."""
+        return cls(request, template, payload_hash, request.properties_text(), request.born_with())
 
 
 @dataclass(frozen=True, slots=True)

@@ -95,11 +95,10 @@ def _checked(request: SubmitSubject, templates: dict[str, Template]) -> Submissi
             "Define it first, or correct the code.",
             template=request.template,
         )
-    canonical_json(request.properties)
     if template.properties_schema:
         _check_schema(request, template)
     digest = request.payload_hash() if request.idempotency_key is not None else _NO_HASH
-    return Submission(request, template.uid, digest)
+    return Submission.of(request, template.uid, digest)
 
 
 def _check_schema(request: SubmitSubject, template: Template) -> None:

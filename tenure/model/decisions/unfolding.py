@@ -97,7 +97,7 @@ class Unfolding:
             lease=draft.lease, worker=draft.worker, data=draft.data or None, idempotency_key=draft.idempotency_key,
             payload_hash=draft.payload_hash, correlation_id=context.correlation_id, trace_id=context.trace_id,
         )  # fmt: skip
-        object.__setattr__(fact, "hash", fact.content_hash(env.head))
+        fact.hash = fact.content_hash(env.head)
         self.thread = evolve(self.thread, fact)
         self.facts.append(fact)
         return fact

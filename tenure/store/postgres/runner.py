@@ -52,7 +52,7 @@ def run(connection: psycopg.Connection[Any], op: Op[T], *, prepare: bool = True)
         if isinstance(step, Statement):
             cursor: psycopg.Cursor[Any] = plain if step.plain else named
             cursor.execute(text(step.name), step.params, prepare=prepare)
-            return cursor.fetchall() if cursor.description else []
+            return cursor.fetchall() if _has_rows(cursor) else []
         plain.execute(frames.sql(step), prepare=False)
         return None
 
@@ -85,7 +85,7 @@ async def run_async(connection: psycopg.AsyncConnection[Any], op: Op[T], *, prep
         if isinstance(step, Statement):
             cursor: psycopg.AsyncCursor[Any] = plain if step.plain else named
             await cursor.execute(text(step.name), step.params, prepare=prepare)
-            return await cursor.fetchall() if cursor.description else []
+            return await cursor.fetchall() if _has_rows(cursor) else []
         await plain.execute(frames.sql(step), prepare=False)
         return None
 
@@ -138,6 +138,11 @@ async def run_own_async(
             if not tried_again(attempt, error):
                 raise
             attempt += 1
+
+
+def _has_rows(cursor: psycopg.Cursor[Any] | psycopg.AsyncCursor[Any]) -> bool:
+    # Not by ``description``, which describes every column only to be thrown away.
+    return cursor.pgresult is not None and cursor.pgresult.nfields > 0
 
 
 def _in_transaction(connection: psycopg.Connection[Any] | psycopg.AsyncConnection[Any]) -> bool:

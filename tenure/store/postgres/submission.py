@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
@@ -60,43 +60,39 @@ class Submissions(Registry):
 
     def _submit_all(self, tenant: int, actor: str, items: Sequence[Submission]) -> Op[list[Submitted]]:
         answers: list[Submitted | None] = [None] * len(items)
-        order = sorted(range(len(items)), key=lambda i: repr(_Kind.of(items[i])))
-        for kind, group in groupby(order, key=lambda i: _Kind.of(items[i])):
-            indexes = list(group)
-            for index, answer in zip(
-                indexes, (yield from self._submit_kind(kind, tenant, actor, [items[i] for i in indexes])), strict=True
-            ):
-                answers[index] = answer
+        # Uids are drawn in the order of the requests, which is the last of what orders a queue.
+        uids = yield from self.fresh_uids(len(items))
+        for together in _rounds(items):
+            together.sort(key=lambda i: repr(_Kind.of(items[i])))
+            for kind, group in groupby(together, key=lambda i: _Kind.of(items[i])):
+                indexes = sorted(group)
+                chosen, drawn = [items[i] for i in indexes], [uids[i] for i in indexes]
+                answered = yield from self._submit_kind(kind, tenant, actor, chosen, drawn)
+                for index, answer in zip(indexes, answered, strict=True):
+                    answers[index] = answer
         yield from self._link_parents(tenant, items, answers)
         return [answer for answer in answers if answer is not None]
 
-    def _submit_kind(self, kind: _Kind, tenant: int, actor: str, items: Sequence[Submission]) -> Op[list[Submitted]]:
-        first_of_key: dict[str, int] = {}
-        fresh: list[int] = []
-        twins: list[int] = []
-        for index, item in enumerate(items):
-            key = item.request.idempotency_key
-            (twins if key is not None and first_of_key.setdefault(key, index) != index else fresh).append(index)
+    def _submit_kind(
+        self, kind: _Kind, tenant: int, actor: str, items: Sequence[Submission], uids: Sequence[int] | None = None
+    ) -> Op[list[Submitted]]:
         answers: list[Submitted | None] = [None] * len(items)
         for attempt in (1, 2, 3):
-            todo = [i for i in fresh if answers[i] is None]
+            todo = [i for i, answer in enumerate(answers) if answer is None]
             if not todo:
                 break
-            yield from self._insert(kind, tenant, actor, items, todo, answers, last=attempt == 3)
-        twins_answers = yield from self._known(tenant, items, twins)
-        for index in twins:
-            first = answers[first_of_key[str(items[index].request.idempotency_key)]]
-            answers[index] = twins_answers.get(index, first)
+            yield from self._insert(kind, tenant, actor, items, uids, todo, answers, last=attempt == 3)
         return [a if a is not None else Submitted(None, error=_LOST) for a in answers]
 
     def _insert(
-        self, kind: _Kind, tenant: int, actor: str, items: Sequence[Submission], todo: list[int],
-        answers: list[Submitted | None], *, last: bool,
+        self, kind: _Kind, tenant: int, actor: str, items: Sequence[Submission], uids: Sequence[int] | None,
+        todo: list[int], answers: list[Submitted | None], *, last: bool,
     ) -> Op[None]:  # fmt: skip
         chosen = [items[i] for i in todo]
         keyed = any(item.request.idempotency_key or item.request.external_ref for item in chosen)
         params = _params(kind, tenant, actor, chosen) | {
-            "notify": self.notify and kind.ready and kind.queue_key is not None
+            "notify": self.notify and kind.ready and kind.queue_key is not None,
+            "uids": [uids[i] for i in todo] if uids is not None else None,
         }
         statement = _one_statement(Statement("submit", params, plain=True))
         try:
@@ -108,9 +104,11 @@ class Submissions(Registry):
                 raise Conflict("The same key is being submitted elsewhere.", "Send it again in a moment.") from None
         if written is not None:
             if not written[0][0]:
+                # What was submitted before its queue closed is still answered from then.
+                known = yield from self._known(tenant, items, todo)
                 error = yield from self._closed(tenant, kind)
                 for i in todo:
-                    answers[i] = Submitted(None, error=error)
+                    answers[i] = known.get(i, Submitted(None, error=error))
                 return
             _note(kind, tenant, actor, items, todo, written, answers)
         missing = [i for i in todo if answers[i] is None]
@@ -181,6 +179,21 @@ class Submissions(Registry):
 _LOST = Conflict("The submission was lost to a concurrent one.", "Send it again with the same key.")
 
 
+def _rounds(items: Sequence[Submission]) -> Iterator[list[int]]:
+    """Indexes that may be submitted together: whoever repeats a key or reference is answered after the one before."""
+    left = list(range(len(items)))
+    while left:
+        seen: set[tuple[str, str]] = set()
+        together, later = [], []
+        for index in left:
+            request = items[index].request
+            named = {(n, v) for n in ("idempotency_key", "external_ref") if (v := getattr(request, n)) is not None}
+            (later if seen & named else together).append(index)
+            seen |= named
+        yield together
+        left = later
+
+
 def _one_statement(statement: Statement) -> Op[Any]:
     return (yield statement)
 
@@ -188,7 +201,7 @@ def _one_statement(statement: Statement) -> Op[Any]:
 def _params(kind: _Kind, tenant: int, actor: str, chosen: Sequence[Submission]) -> dict[str, Any]:
     requests = [item.request for item in chosen]
     columns: dict[str, list[Any]] = {
-        "data": [_data(r) for r in requests],
+        "data": [canonical_json(i.born_with) if i.born_with is not None else None for i in chosen],
         "names": [r.name for r in requests],
         "external_refs": [r.external_ref for r in requests],
         "payload_refs": [r.payload_ref for r in requests],
@@ -199,15 +212,10 @@ def _params(kind: _Kind, tenant: int, actor: str, chosen: Sequence[Submission]) 
     return {
         "tenant": tenant, "actor": actor, "template": kind.template, "template_code": kind.code,
         "queue_key": kind.queue_key, "state": str(State.READY if kind.ready else State.PENDING), "trace_id": trace_id(),
-        "properties": [r.properties_text() for r in requests],
+        "properties": [item.properties_text for item in chosen],
         # A column that nobody uses is not sent: unnest fills it with nulls.
         **{name: values if any(v is not None for v in values) else None for name, values in columns.items()},
     }  # fmt: skip
-
-
-def _data(request: SubmitSubject) -> str | None:
-    data = request.born_with()
-    return canonical_json(data) if data is not None else None
 
 
 def _note(
@@ -223,7 +231,7 @@ def _note(
         answers[index] = Submitted(
             Fact(
                 thread=uid, seq=1, type=SUBMITTED, at=now, tenant=tenant, actor=actor, state=state, revision=1,
-                queue_key=kind.queue_key, data=request.born_with(), idempotency_key=request.idempotency_key,
+                queue_key=kind.queue_key, data=items[index].born_with, idempotency_key=request.idempotency_key,
                 payload_hash=items[index].payload_hash if request.idempotency_key is not None else None,
                 correlation_id=request.correlation_id, hash=digest,
             )

@@ -74,7 +74,7 @@ class House:
     def answer(self, **values: Any) -> Submitted:
         request = SubmitSubject(**{"queue_key": "q"} | values)
         return run_pure(
-            self.store.submit(self.tenant, "test", [Submission(request, self.template, request.payload_hash())])
+            self.store.submit(self.tenant, "test", [Submission.of(request, self.template, request.payload_hash())])
         )[0]
 
     def claim(self, worker: Worker | None = None, **values: Any) -> list[Claimed]:
