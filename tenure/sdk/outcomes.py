@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from tenure.model.states import ErrorClass
+from tenure.sdk.references import SubjectRef
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,14 +19,14 @@ class Next:
     action_key: str | None = None
     result: Any = None
     ready_at: datetime | None = None
-    outputs: Sequence[int] = ()
+    outputs: Sequence[SubjectRef] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Produced:
     """Return it to name the subjects that the work brought forth."""
 
-    outputs: Sequence[int]
+    outputs: Sequence[SubjectRef]
     result: Any = None
 
 
@@ -65,6 +66,10 @@ class Defer(HandlerSignal):
         self.until = until
         self.seconds = seconds
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        # An exception is made again from its message alone, which this one does not take.
+        return _defer, (self.until, self.seconds)
+
 
 class Dispatched(HandlerSignal):
     """The work goes on outside; whoever holds the lease reports its end."""
@@ -73,3 +78,7 @@ class Dispatched(HandlerSignal):
         super().__init__("dispatched")
         self.external_ref = external_ref
         self.deadline = deadline
+
+
+def _defer(until: datetime | None, seconds: float | None) -> Defer:
+    return Defer(until=until, seconds=seconds)

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+
+import psycopg
 
 from tenure.engine.acting import Outcome, act
 from tenure.engine.actions import complete, defer, dispatch, fail, release
 from tenure.engine.caller import Caller
-from tenure.model.errors import TenureError
+from tenure.model.errors import LawViolation, TenureError
 from tenure.model.requests import (
     CompleteExecution,
     DeferExecution,
@@ -46,8 +48,11 @@ class Tally:
 class Acknowledger:
     """One report after the other, each a batch; a report that could not be sent is sent again: its lease is its key."""
 
-    def __init__(self, link: Link, caller: Caller, worker: int, holding: Holding) -> None:
+    def __init__(
+        self, link: Link, caller: Caller, worker: int, holding: Holding, came_back: Callable[[], None]
+    ) -> None:
         self._link = link
+        self._came_back = came_back
         self._caller = caller
         self._worker = worker
         self._holding = holding
@@ -59,6 +64,7 @@ class Acknowledger:
 
     def report(self, held: Held, report: Report) -> None:
         """Queue a report; the lease counts as held until it is sent."""
+        held.reported = True
         self._waiting.append((held, report))
         self._idle.clear()
         self._wake.set()
@@ -87,7 +93,11 @@ class Acknowledger:
         ]
         if plain:
             finishes = [report for _, report in plain]
-            done = await self._link.perform(lambda: complete.finish_many(self._caller, self._worker, finishes))
+            try:
+                done = await self._link.perform(lambda: complete.finish_many(self._caller, self._worker, finishes))
+            except (TenureError, psycopg.Error) as error:
+                _log.warning("%d reports were refused as one and are sent one by one: %s", len(plain), error)
+                done = {}
             self.tally.completed += len(done)
             for held, report in plain:
                 if report.lease in done:
@@ -97,8 +107,18 @@ class Acknowledger:
         for kind in (CompleteExecution, FailExecution, DeferExecution, ReleaseLease, DispatchExternal):
             chosen = [(held, report) for held, report in rest if type(report) is kind]
             if chosen:
-                outcomes = await self._link.perform(lambda chosen=chosen: self._op([r for _, r in chosen]))  # type: ignore[misc]
-                self._note(chosen, outcomes)
+                self._note(chosen, await self._outcomes([request for _, request in chosen]))
+
+    async def _outcomes(self, requests: Sequence[LeaseRequest]) -> list[Outcome]:
+        """What became of each. One that the database refuses does not keep the others from being reported."""
+        try:
+            return await self._link.perform(lambda: self._op(requests))
+        except (TenureError, psycopg.Error) as error:
+            if len(requests) == 1:
+                refused = error if isinstance(error, TenureError) else LawViolation(f"The database refused it: {error}")
+                return [refused]
+            half = len(requests) // 2
+            return [*await self._outcomes(requests[:half]), *await self._outcomes(requests[half:])]
 
     def _op(self, requests: Sequence[LeaseRequest]) -> Op[list[Outcome]]:
         spec = {
@@ -127,6 +147,9 @@ class Acknowledger:
                 case DispatchExternal():
                     self.tally.dispatched += 1
             self._holding.drop(held)
+        if any(isinstance(request, CompleteExecution | FailExecution | DeferExecution) for _, request in chosen):
+            # It may be due again, here, sooner than the dispatcher would look.
+            self._came_back()
 
 
 def _as_request(worker: int, report: Finish) -> CompleteExecution:

@@ -11,7 +11,15 @@ from collections.abc import Callable, Sequence
 
 from tenure.engine.actions import claim
 from tenure.engine.caller import Caller
-from tenure.model.errors import Conflict, Forbidden, QueueUnknown, StoreUnavailable, WorkerAtLimit, WorkerSuperseded
+from tenure.model.errors import (
+    Conflict,
+    Forbidden,
+    QueueUnknown,
+    StoreUnavailable,
+    WorkerAtLimit,
+    WorkerNotAccepting,
+    WorkerSuperseded,
+)  # fmt: skip
 from tenure.model.queue import Queue
 from tenure.model.requests import ClaimItems
 from tenure.model.states import LeaseStatus, WorkerStatus
@@ -50,49 +58,55 @@ class Dispatcher:
         self._cursors: dict[str, Cursor] = {}
         self._taken: deque[Held] = deque()
         self._poll = options.poll_min
+        self._stopped = asyncio.Event()
         self.claims = 0
         self.claimed = 0
 
     async def run(self) -> None:
-        """Claim until canceled."""
-        while True:
+        """Claim until stopped or canceled."""
+        while not self._stopped.is_set():
             await self._refresh()
             self._listener.heard.clear()
-            looking = asyncio.ensure_future(self._pass())
-            # Once the claim is on its way, what the last one brought begins: database and handlers work side by side.
-            await asyncio.sleep(0)
-            self._begin()
-            if await looking:
+            # Where handlers were still at work, what they left behind may have come after the claims of this pass.
+            alone = not len(self._holding)
+            if await self._pass():
                 self._poll = self._options.poll_min
                 continue
-            if self._options.drain and not len(self._holding) and not await self._anything_due():
+            if self._options.drain and alone:
                 self._stop("Nothing is left to do.")
                 return
             await self._rest()
+
+    def stop(self) -> None:
+        """Claim no more; a claim that is under way is still awaited, so that what it takes can be given back."""
+        self._stopped.set()
+        self._listener.heard.set()
+        self._holding.freed.set()
 
     async def _pass(self) -> bool:
         """One look at every queue, the most urgent first; True where work was found."""
         for queue in self._queues:
             limit = self._room(queue)
-            if limit < 1:
+            if limit < 1 or self._stopped.is_set():
                 continue
-            if await self._claim(queue, limit):
-                return True  # back to the most urgent queue
+            taken = await self._claim(queue, limit)
+            if taken:
+                # Back to the most urgent queue, after the handlers had their turn.
+                await asyncio.sleep(0)
+                return True
         return False
-
-    def _begin(self) -> None:
-        while self._taken:
-            self._executing.start(self._taken.popleft())
 
     def _room(self, queue: Queue) -> int:
         if self._keeper.worker.status is not WorkerStatus.ONLINE:
             return 0
-        room = self._options.concurrency + self._options.prefetch - len(self._holding)
-        if (most := self._options.queue_limits.get(queue.queue_key)) is not None:
+        most = whole = self._options.concurrency + self._options.prefetch
+        room = whole - len(self._holding)
+        if queue.queue_key in self._options.queue_limits:
+            most = min(whole, self._options.queue_limits[queue.queue_key])
             room = min(room, most - self._holding.by_queue[queue.queue_key])
         # Small claims cost as much as large ones: wait until a good part of a batch fits.
-        least = min(self._options.batch, self._options.concurrency + self._options.prefetch) // 4
-        return min(room, self._options.batch) if room >= max(1, least) or (room >= 1 and not len(self._holding)) else 0
+        least = max(1, min(self._options.batch, most) // 4)
+        return min(room, self._options.batch) if room >= least or (room >= 1 and not len(self._holding)) else 0
 
     async def _claim(self, queue: Queue, limit: int) -> list[Claimed]:
         cursor = self._cursors.setdefault(queue.queue_key, Cursor())
@@ -104,35 +118,43 @@ class Dispatcher:
                 token_hash=token.digest, limit=limit, start=True, ttl_seconds=self._options.lease_ttl_seconds,
             )  # fmt: skip
             asked_at = time.monotonic()
+            again = False
             try:
                 taken = (await self._link.attempt(lambda: claim.claim(self._caller, request, hint))).items  # noqa: B023
-            except StoreUnavailable:
+            except StoreUnavailable as error:
+                _log.warning("claiming: %s", error.message)
                 taken = await self._orphans()
+                again = True
             except WorkerSuperseded as error:
                 self._stop(f"{error.message} {error.hint}")
-                await asyncio.sleep(3600)
-                raise
+                await self._stopped.wait()
+                return []
             except (QueueUnknown, WorkerAtLimit, Conflict, Forbidden) as error:
                 _log.info("Queue %s: %s", queue.queue_key, error)
                 self._refresh_at = 0.0
+                if isinstance(error, WorkerNotAccepting):
+                    self._keeper.beat_soon()
                 return []
             self.claims += 1
             self.claimed += len(taken)
-            again = cursor.note(hint, taken, limit, time.monotonic() - asked_at)
-            self._taken.extend([self._holding.add(item, token, asked_at) for item in taken])
-            if taken or not again:
+            again |= cursor.note(hint, taken, limit, time.monotonic() - asked_at)
+            for item in taken:
+                held = self._holding.add(item, token, asked_at)
+                if not self._stopped.is_set():
+                    self._executing.start(held)
+            if taken or not again or self._stopped.is_set():
                 return taken
 
     async def _orphans(self) -> list[Claimed]:
         """After a claim whose answer was lost: what it took is ours under its token, if it took anything."""
-        worker = self._keeper.worker.uid
-        held = {h.item.lease for h in self._holding.all()}
+        worker, newest = self._keeper.worker, self._holding.newest
         rows = await self._link.perform(
-            lambda: self._caller.store.leases(self._caller.tenant, LeaseStatus.ACTIVE, 10_000, None, None, worker)
+            lambda: self._caller.store.leases(self._caller.tenant, LeaseStatus.ACTIVE, 10_000, None, None, worker.uid)
         )
+        # Anything older was taken by claims that were answered, and may have been let go since.
         lost = [
             row.attempt.uid for row in rows
-            if row.attempt.uid not in held and row.attempt.incarnation == self._keeper.worker.incarnation
+            if row.attempt.uid > newest and row.attempt.incarnation == worker.incarnation
         ]  # fmt: skip
         return await self._link.perform(lambda: self._caller.store.claimed(lost)) if lost else []
 
@@ -147,26 +169,28 @@ class Dispatcher:
         self._listener.served.update(q.queue_key for q in self._queues)
         self._refresh_at = now + _REFRESH
 
-    async def _anything_due(self) -> bool:
-        keys = [q.queue_key for q in self._queues]
-        seconds = await self._link.perform(lambda: self._caller.store.next_due(self._caller.tenant, keys))
-        return seconds is not None
-
     async def _rest(self) -> None:
         """Wait for a hint, for room, or for the next moment at which something falls due."""
         if len(self._holding) and (self._options.drain or not any(self._room(q) for q in self._queues)):
             self._holding.freed.clear()
-            with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._holding.freed.wait(), self._options.poll_max)
+            if not self._stopped.is_set():
+                await _either(self._holding.freed, self._options.poll_max)
             return
-        if self._listener.listening:
+        keys = [q.queue_key for q in self._queues]
+        seconds = await self._link.perform(lambda: self._caller.store.next_due(self._caller.tenant, keys))
+        # What is due already and was not taken is nothing that this worker may take, or somebody has it locked.
+        overdue = seconds is not None and seconds <= 0
+        if self._listener.listening and not overdue:
             longest = self._options.poll_listening
         else:
             longest = self._poll
             self._poll = min(self._poll * 1.5, self._options.poll_max)
-        keys = [q.queue_key for q in self._queues]
-        seconds = await self._link.perform(lambda: self._caller.store.next_due(self._caller.tenant, keys))
-        if seconds is not None:
+        if seconds is not None and not overdue:
             longest = min(longest, max(seconds, 0.001))
-        with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self._listener.heard.wait(), longest)
+        if not self._stopped.is_set():
+            await _either(self._listener.heard, longest)
+
+
+async def _either(event: asyncio.Event, seconds: float) -> None:
+    with contextlib.suppress(TimeoutError):
+        await asyncio.wait_for(event.wait(), seconds)

@@ -5,10 +5,14 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from tenure.sdk.job import Job
+from tenure.sdk.tasks import Task
 from tenure.sdk.token import Token
+from tenure.sdk.worker.gate import Gate
 from tenure.store.records import Claimed
 
 
@@ -20,8 +24,25 @@ class Held:
     token: Token
     job: Job
     renew_at: float
+    asked_at: float
+    """When the claim was sent, on this process's monotonic clock."""
+    task: Task[..., Any] | None = None
     running: asyncio.Task[None] | None = None
     started: bool = False
+    reported: bool = False
+    gates: Sequence[Gate] = ()
+    passed: int = 0
+    """How many of the gates it is through."""
+
+    @property
+    def stoppable(self) -> bool:
+        """False for a plain function that has begun: it goes on, whatever becomes of its lease."""
+        return not self.started or self.task is None or self.task.executor == "async"
+
+    @property
+    def seconds_held(self) -> float:
+        """How long ago it was claimed."""
+        return time.monotonic() - self.asked_at
 
 
 class Holding:
@@ -32,6 +53,8 @@ class Holding:
         self.by_queue: Counter[str] = Counter()
         self.freed = asyncio.Event()
         """Set whenever a lease is let go."""
+        self.newest = 0
+        """The highest uid of a lease that was ever held."""
 
     def __len__(self) -> int:
         return len(self._held)
@@ -39,7 +62,8 @@ class Holding:
     def add(self, item: Claimed, token: Token, asked_at: float) -> Held:
         """Note a lease that was asked for at ``asked_at`` (monotonic): it holds at least its ttl from then on."""
         job = Job(item, asked_at + item.ttl_seconds, token)
-        held = Held(item, token, job, renew_at=asked_at + item.ttl_seconds / 3)
+        held = Held(item, token, job, renew_at=asked_at + item.ttl_seconds / 3, asked_at=asked_at)
+        self.newest = max(self.newest, item.lease)
         self._held[item.lease] = held
         self.by_queue[item.queue_key] += 1
         return held
@@ -52,9 +76,13 @@ class Holding:
 
     def lose(self, held: Held) -> None:
         """Tell the handler that its lease is lost, and stop it where that is possible."""
-        held.job.told_lost = True
         if held.running is not None:
             held.running.cancel("the lease was lost")
+        self.forget(held)
+
+    def forget(self, held: Held) -> None:
+        """Drop a lease that is lost; nothing of it will be reported."""
+        held.job.told_lost = True
         self.drop(held)
 
     def due_for_renewal(self) -> list[Held]:

@@ -33,6 +33,7 @@ class Keeper:
         self._sweep_interval = sweep_interval
         self._ttl = lease_ttl_seconds
         self.worker = worker
+        self._next_beat = time.monotonic()
         self.renewals = 0
         self.lost = 0
         self.swept = 0
@@ -40,15 +41,15 @@ class Keeper:
     async def run(self) -> None:
         """Renew, beat and sweep until canceled."""
         beat_every = min(self.worker.heartbeat_ttl_seconds / 3, 30.0)
-        next_beat = time.monotonic() + beat_every
+        self._next_beat = time.monotonic() + beat_every
         next_sweep = time.monotonic() + self._sweep_interval / 2
         while True:
             await asyncio.sleep(_TICK)
             try:
                 await self._renew()
                 now = time.monotonic()
-                if now >= next_beat:
-                    next_beat = now + beat_every
+                if now >= self._next_beat:
+                    self._next_beat = now + beat_every
                     await self._beat()
                 if now >= next_sweep:
                     next_sweep = now + self._sweep_interval
@@ -57,9 +58,13 @@ class Keeper:
                 # The leases run on; those that run out are noticed by their deadlines.
                 _log.warning("keeper: %s", error.message)
 
+    def beat_soon(self) -> None:
+        """Look at the worker's status with the next tick: somebody seems to have changed it."""
+        self._next_beat = time.monotonic()
+
     async def _renew(self) -> None:
         for held in self._holding.all():
-            if held.job.lost:
+            if held.job.lost and not held.reported:
                 self._lose(held.item.lease, "it ran out")
                 self._holding.lose(held)
         due = self._holding.due_for_renewal()
@@ -76,7 +81,7 @@ class Keeper:
             if held.item.lease in renewed:
                 held.job.deadline = asked_at + ttl
                 held.renew_at = asked_at + ttl / 3
-            elif held in self._holding.all():
+            elif held in self._holding.all() and not held.reported:
                 self._lose(held.item.lease, "it could not be renewed")
                 self._holding.lose(held)
 

@@ -13,12 +13,14 @@ import psycopg
 from tenure.model.errors import StoreUnavailable
 from tenure.sdk.session import KEEPALIVES, Session, clock_setting, opened_async
 from tenure.sdk.settings import Clock
+from tenure.sdk.worker.hanging_up import hanging_up
 from tenure.store.operation import Op
 from tenure.store.postgres.runner import run_own_async
 
 T = TypeVar("T")
 _log = logging.getLogger("tenure.worker")
 _FIRST_DELAY, _LAST_DELAY = 0.05, 5.0
+_PATIENCE = 60.0
 
 
 class Link:
@@ -45,10 +47,15 @@ class Link:
         async with self._lock:
             try:
                 connection = await self.connection()
-                if self._clock is not None:
-                    await connection.execute(*clock_setting(self._clock()))
-                prepares = self.session is not None and self.session.prepares
-                return await run_own_async(connection, make, prepare=prepares)
+                with hanging_up(connection, _PATIENCE):
+                    if self._clock is not None:
+                        await connection.execute(*clock_setting(self._clock()))
+                    prepares = self.session is not None and self.session.prepares
+                    return await run_own_async(connection, make, prepare=prepares)
+            except asyncio.CancelledError:
+                # It may be in the middle of a transaction.
+                await self._drop()
+                raise
             except (StoreUnavailable, psycopg.OperationalError, psycopg.InterfaceError, OSError) as error:
                 await self._drop()
                 if isinstance(error, StoreUnavailable):

@@ -8,18 +8,20 @@ import logging
 import psycopg
 
 from tenure.sdk.session import KEEPALIVES, opened_async
+from tenure.sdk.worker.hanging_up import hanging_up
 
 _log = logging.getLogger("tenure.worker")
 CHANNEL = "tenure_work"
-_PING = 5.0
 _RETRY = 1.0
 
 
 class Listener:
     """A connection that listens. It is asked for a sign of life every few seconds, so that a half-open one is noticed."""
 
-    def __init__(self, dsn: str, tenant: int, served: set[str]) -> None:
+    def __init__(self, dsn: str, tenant: int, served: set[str], *, ping: float = 5.0, patience: float = 5.0) -> None:
         self._dsn = dsn
+        self._ping = ping
+        self._patience = patience
         self._tenant = str(tenant)
         self.served = served
         self.heard = asyncio.Event()
@@ -48,9 +50,10 @@ class Listener:
 
     async def _listen(self, connection: psycopg.AsyncConnection) -> None:
         while True:
-            async for notify in connection.notifies(timeout=_PING, stop_after=1):
+            async for notify in connection.notifies(timeout=self._ping, stop_after=1):
                 tenant, _, queue_key = notify.payload.partition(" ")
                 if tenant == self._tenant and queue_key in self.served:
                     self.hints += 1
                     self.heard.set()
-            await asyncio.wait_for(connection.execute("select 1"), _PING)
+            with hanging_up(connection, self._patience):
+                await connection.execute("select 1")

@@ -42,5 +42,7 @@ class WorkerOptions(BaseModel):
     grace: float = Field(default=30.0, ge=0)
     build_version: str = ""
     listen_dsn: str | None = None
+    listen_ping: float = Field(default=5.0, gt=0)
+    """How often the listening connection is asked for a sign of life, and how long it may take to give one."""
     drain: bool = False
-    """Stop by itself once nothing is left that it could claim."""
+    """Stop by itself once nothing can be claimed now. What falls due later, by the database's clock, is left for later."""

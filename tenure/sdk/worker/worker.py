@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from tenure.engine.actions import queues, workers
 from tenure.engine.caller import Caller
 from tenure.model import euid
-from tenure.model.errors import TenureError
+from tenure.model.errors import AlreadyExists, TenureError
 from tenure.model.queue import QueuePolicy
 from tenure.model.requests import validated
 from tenure.model.worker import Worker as WorkerRow
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from tenure.sdk.client import AsyncTenure, Tenure
 
 _log = logging.getLogger("tenure.worker")
+_PATIENCE = 5.0
 
 
 class Worker:
@@ -98,20 +99,27 @@ class Worker:
         assert tenant is not None
         caller = Caller(store, tenant, settings.actor, settings.tenant)
         await keeping.attempt(lambda: define_missing_queues(caller, self._policies(wanted)))
-        row = await keeping.attempt(lambda: workers.register_worker(caller, self._spec(settings)))
+        spec = self._spec(settings)
+        try:
+            row = await keeping.attempt(lambda: workers.register_worker(caller, spec))
+        except AlreadyExists:  # another process came first by a hair; this registration follows it
+            row = await keeping.attempt(lambda: workers.register_worker(caller, spec))
         self.row = row
         caller = caller.acting_as(f"worker:{euid.format_euid(euid.WORKER, row.uid)}")
         holding = Holding()
-        acknowledger = Acknowledger(reporting, caller, row.uid, holding)
+        listener = Listener(
+            self.options.listen_dsn or settings.dsn, tenant, set(wanted), ping=self.options.listen_ping,
+            patience=self.options.listen_ping,
+        )  # fmt: skip
+        acknowledger = Acknowledger(reporting, caller, row.uid, holding, listener.heard.set)
         executing = Executing(
-            self.tasks, holding, acknowledger, row.uid, concurrency=self.options.concurrency,
-            processes=self.options.processes, clock=settings.clock,
+            self.tasks, holding, acknowledger, concurrency=self.options.concurrency, processes=self.options.processes,
+            clock=settings.clock,
         )  # fmt: skip
         keeper = Keeper(
             keeping, caller, row, holding, self.stop, sweep_interval=self.options.sweep_interval,
             lease_ttl_seconds=self.options.lease_ttl_seconds,
         )  # fmt: skip
-        listener = Listener(self.options.listen_dsn or settings.dsn, tenant, set(wanted))
         dispatcher = Dispatcher(claiming, caller, keeper, holding, executing, listener, self.options, wanted, self.stop)
         self._parts = (dispatcher, acknowledger, keeper, listener)
         _log.info(
@@ -123,6 +131,8 @@ class Worker:
         self.ready.set()
         try:
             await _until(self._stopping, parts)
+            dispatcher.stop()
+            await asyncio.wait(parts[:1], timeout=_PATIENCE)
             parts[0].cancel()
             await self._finish(holding, executing, acknowledger)
             if self.options.worker_key is None:
@@ -137,15 +147,16 @@ class Worker:
     async def _finish(self, holding: Holding, executing: Executing, acknowledger: Acknowledger) -> None:
         """Give back what has not begun, wait for what has, then give back what can still be stopped."""
         executing.give_back()
-        await asyncio.sleep(0)
-        running = [held.running for held in holding.all() if held.started and held.running and not held.running.done()]
-        if running:
+        if running := _at_work(holding):
             await asyncio.wait(running, timeout=self.options.grace)
-        for held in holding.all():
-            if held.running is not None and not held.running.done():
-                held.running.cancel()
-        await asyncio.sleep(0)
-        await acknowledger.settled()
+        if late := _at_work(holding):
+            for work in late:
+                work.cancel()
+            await asyncio.wait(late, timeout=_PATIENCE)
+        try:
+            await asyncio.wait_for(acknowledger.settled(), max(self.options.grace, _PATIENCE))
+        except TimeoutError:
+            _log.warning("The last reports could not be sent; their leases will run out.")
 
     def _task_queues(self) -> list[str]:
         return sorted({task.options.queue for task in self.tasks.values()})
@@ -190,7 +201,14 @@ def define_missing_queues(caller: Caller, policies: Sequence[QueuePolicy]) -> Op
     known = yield from caller.store.queues(caller.tenant)
     for policy in policies:
         if policy.queue_key not in known:
-            yield from queues.define_queue(caller, policy)
+            try:
+                yield from queues.define_queue(caller, policy)
+            except AlreadyExists:
+                continue  # another process defined it meanwhile
+
+
+def _at_work(holding: Holding) -> list[asyncio.Task[None]]:
+    return [held.running for held in holding.all() if held.started and held.running and not held.running.done()]
 
 
 async def _until(stopping: asyncio.Event, parts: Sequence[asyncio.Task[None]]) -> None:

@@ -1,0 +1,85 @@
+"""Runs plain functions off the loop: in threads, or in processes where only names, arguments and results can go."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import contextvars
+import multiprocessing
+import pickle
+import traceback
+from concurrent.futures import BrokenExecutor, Executor, ProcessPoolExecutor, ThreadPoolExecutor
+from functools import partial
+from importlib import import_module
+from typing import Any
+
+from tenure.sdk.tasks import Task
+
+
+class FailedElsewhere(Exception):
+    """An exception that could not be carried between processes: its name and its traceback as text."""
+
+    def __init__(self, name: str, text: str) -> None:
+        super().__init__(name, text)
+        self.name = name
+        self.text = text
+
+
+class Elsewhere:
+    """Threads and processes, started when the first task asks for them."""
+
+    def __init__(self, threads: int, processes: int) -> None:
+        self._most_threads = threads
+        self._most_processes = processes
+        self._threads: Executor | None = None
+        self._processes: Executor | None = None
+
+    async def call(self, task: Task[..., Any], arguments: dict[str, Any]) -> Any:
+        """Call the function behind a task and wait for what it returns or raises."""
+        loop = asyncio.get_running_loop()
+        if task.executor == "thread":
+            if self._threads is None:
+                self._threads = ThreadPoolExecutor(self._most_threads, thread_name_prefix="tenure-handler")
+            context = contextvars.copy_context()
+            return await loop.run_in_executor(self._threads, partial(context.run, task.function, **arguments))
+        if self._processes is None:
+            # Not forked from this process: a child would keep its database connections open after it was killed.
+            context_ = multiprocessing.get_context("forkserver")
+            self._processes = ProcessPoolExecutor(self._most_processes, mp_context=context_)
+        pool, function = self._processes, task.function
+        try:
+            return await loop.run_in_executor(pool, _in_process, function.__module__, function.__qualname__, arguments)
+        except BrokenExecutor:
+            # A child was killed. What it ran counts as failed, and the next task finds new ones.
+            if self._processes is pool:
+                self._processes = None
+                pool.shutdown(wait=False)
+            raise
+
+    def close(self) -> None:
+        """Let go of threads and processes; running functions are not waited for."""
+        for pool in (self._threads, self._processes):
+            if pool is not None:
+                with contextlib.suppress(Exception):
+                    pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _in_process(module: str, qualname: str, arguments: dict[str, Any]) -> Any:
+    target: Any = import_module(module)
+    for part in qualname.split("."):
+        target = getattr(target, part)
+    function = target.function if isinstance(target, Task) else target
+    try:
+        return function(**arguments)
+    except Exception as error:
+        raise _portable(error) from None
+
+
+def _portable(error: Exception) -> Exception:
+    """An exception that cannot be made again from its pickle would take the whole pool down with it."""
+    try:
+        if type(pickle.loads(pickle.dumps(error))) is type(error):  # noqa: S301 - our own bytes, of a moment ago
+            return error
+    except Exception:
+        return FailedElsewhere(type(error).__name__, "".join(traceback.format_exception(error)))
+    return FailedElsewhere(type(error).__name__, "".join(traceback.format_exception(error)))
