@@ -11,7 +11,7 @@ import pytest
 from psycopg import sql
 
 from tenure.embedded.dsn import with_database
-from tests.store.actions import Lab
+from tests.store.actions import NOON, Lab
 
 _numbers = itertools.count(1)
 
@@ -26,9 +26,17 @@ def shared_database(admin: psycopg.Connection, pg_server: str, migrated_template
     admin.execute(sql.SQL("drop database {} with (force)").format(sql.Identifier(name)))
 
 
-@pytest.fixture
-def lab(migrated_database: str) -> Iterator[Lab]:
-    """Tenant, queue ``q``, worker ``w`` and a standing clock on a fresh database."""
-    made = Lab(migrated_database)
+@pytest.fixture(scope="module")
+def built_lab(shared_database: str) -> Iterator[Lab]:
+    """Tenant, queue ``q``, worker ``w`` and a standing clock, built once for a module."""
+    made = Lab(shared_database)
     yield made
     made.close()
+
+
+@pytest.fixture
+def lab(built_lab: Lab) -> Iterator[Lab]:
+    """The laboratory as it was built: whatever a test does to it is rolled back."""
+    with built_lab.connection.transaction(force_rollback=True):
+        yield built_lab
+    built_lab.at(NOON)

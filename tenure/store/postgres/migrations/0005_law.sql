@@ -30,6 +30,15 @@ create trigger kept before delete on queue for each row execute function refuse_
 create trigger kept before delete on worker for each row execute function refuse_edit();
 create trigger kept before delete on tenant for each row execute function refuse_edit();
 create trigger kept before delete on fact_type for each row execute function refuse_edit();
+create trigger kept_truncate before truncate on link execute function refuse_edit();
+create trigger kept_truncate before truncate on refusal execute function refuse_edit();
+create trigger kept_truncate before truncate on hold execute function refuse_edit();
+create trigger kept_truncate before truncate on dead_letter execute function refuse_edit();
+create trigger kept_truncate before truncate on queue execute function refuse_edit();
+create trigger kept_truncate before truncate on worker execute function refuse_edit();
+create trigger kept_truncate before truncate on tenant execute function refuse_edit();
+create trigger kept_truncate before truncate on template execute function refuse_edit();
+create trigger kept_truncate before truncate on fact_type execute function refuse_edit();
 
 -- A template is immutable once a subject uses it.
 create function refuse_template_change() returns trigger language plpgsql as $$
