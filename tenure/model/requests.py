@@ -102,6 +102,8 @@ class SubmitSubject(Request):
 
     def born_with(self) -> dict[str, Any] | None:
         """The data of the fact ``subject.submitted``: whatever differs from the defaults."""
+        if not self.model_fields_set & _BORN_WITH:
+            return None
         values: dict[str, Any] = {
             "priority": self.priority or None,
             "ready_at": instant(self.ready_at) if self.ready_at else None,
@@ -120,6 +122,11 @@ class SubmitSubject(Request):
     def properties_text(self) -> str:
         """The properties as JSON text; what jsonb cannot hold raises ``InvalidPayload``."""
         return json_text(self.properties)
+
+
+_BORN_WITH = frozenset({
+    "priority", "ready_at", "due_at", "max_attempts", "next_action_key", "site", "platform", "assay", "slots",
+})  # fmt: skip
 
 
 class ClaimItems(Request):

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import groupby
-from typing import Any
+from typing import Any, NamedTuple
 
 from psycopg import errors as pg
 
@@ -30,8 +29,7 @@ from tenure.store.records import Submission, Submitted
 from tenure.store.tracing import trace_id
 
 
-@dataclass(frozen=True, slots=True)
-class _Kind:
+class _Kind(NamedTuple):
     """What all rows of one statement share."""
 
     template: int
@@ -184,7 +182,8 @@ def _rounds(items: Sequence[Submission]) -> Iterator[list[int]]:
     left = list(range(len(items)))
     while left:
         seen: set[tuple[str, str]] = set()
-        together, later = [], []
+        together: list[int] = []
+        later: list[int] = []
         for index in left:
             request = items[index].request
             named = {(n, v) for n in ("idempotency_key", "external_ref") if (v := getattr(request, n)) is not None}
@@ -199,8 +198,25 @@ def _one_statement(statement: Statement) -> Op[Any]:
 
 
 def _params(kind: _Kind, tenant: int, actor: str, chosen: Sequence[Submission]) -> dict[str, Any]:
+    return {
+        "tenant": tenant, "actor": actor, "template": kind.template, "template_code": kind.code,
+        "queue_key": kind.queue_key, "state": str(State.READY if kind.ready else State.PENDING), "trace_id": trace_id(),
+        # One document: an array would be quoted element by element.
+        "properties": "[" + ",".join([item.properties_text for item in chosen]) + "]",
+        # A column that nobody uses is not sent: unnest fills it with nulls.
+        **{name: values if any(v is not None for v in values) else None for name, values in _columns(chosen).items()},
+    }  # fmt: skip
+
+
+_COLUMNS = ("data", "names", "external_refs", "payload_refs", "submit_keys", "payload_hashes", "correlation_ids")
+_BARE = frozenset({"template", "queue_key", "properties", "ready"})
+
+
+def _columns(chosen: Sequence[Submission]) -> dict[str, list[Any]]:
+    if all(item.request.model_fields_set <= _BARE for item in chosen):
+        return {name: [] for name in _COLUMNS}
     requests = [item.request for item in chosen]
-    columns: dict[str, list[Any]] = {
+    return {
         "data": [canonical_json(i.born_with) if i.born_with is not None else None for i in chosen],
         "names": [r.name for r in requests],
         "external_refs": [r.external_ref for r in requests],
@@ -209,13 +225,6 @@ def _params(kind: _Kind, tenant: int, actor: str, chosen: Sequence[Submission]) 
         "payload_hashes": [i.payload_hash if i.request.idempotency_key is not None else None for i in chosen],
         "correlation_ids": [r.correlation_id for r in requests],
     }
-    return {
-        "tenant": tenant, "actor": actor, "template": kind.template, "template_code": kind.code,
-        "queue_key": kind.queue_key, "state": str(State.READY if kind.ready else State.PENDING), "trace_id": trace_id(),
-        "properties": [item.properties_text for item in chosen],
-        # A column that nobody uses is not sent: unnest fills it with nulls.
-        **{name: values if any(v is not None for v in values) else None for name, values in columns.items()},
-    }  # fmt: skip
 
 
 def _note(

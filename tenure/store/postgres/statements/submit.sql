@@ -7,11 +7,13 @@ gate as materialized (
         where q.tenant = %(tenant)s and q.queue_key = %(queue_key)s and q.retired_at is null
             and %(template_code)s = any (q.subject_template_codes)) as open),
 item as materialized (
-    select nextval('tenure.uid') as uid, clock.now, i.*, i.data -> 'set' as set
+    select coalesce(i.drawn, nextval('tenure.uid')) as uid, clock.now, i.*, i.data -> 'set' as set
     from gate, clock,
-        unnest(%(properties)s::jsonb[], %(data)s::jsonb[], %(names)s::text[], %(external_refs)s::text[], %(payload_refs)s::text[],
-            %(submit_keys)s::text[], %(payload_hashes)s::bytea[], %(correlation_ids)s::text[])
-            with ordinality as i(properties, data, name, external_ref, payload_ref, submit_key, payload_hash, correlation_id, ordinal)
+        rows from (
+            jsonb_array_elements(%(properties)s::jsonb),
+            unnest(%(data)s::jsonb[], %(names)s::text[], %(external_refs)s::text[], %(payload_refs)s::text[],
+                %(submit_keys)s::text[], %(payload_hashes)s::bytea[], %(correlation_ids)s::text[], %(uids)s::bigint[]))
+            with ordinality as i(properties, data, name, external_ref, payload_ref, submit_key, payload_hash, correlation_id, drawn, ordinal)
     where gate.open
         and (i.submit_key is null or not exists (
             select from tenure.subject s where s.tenant = %(tenant)s and s.submit_key = i.submit_key))
