@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import functools
 import inspect
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, cast, get_type_hints
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, cast
 
-from pydantic import BaseModel as Model
-from pydantic import ConfigDict, TypeAdapter, ValidationError, create_model
-
-from tenure.model.errors import AlreadyExists, InvalidPayload, InvalidRequest
+from tenure.engine.actions.submit import submit
+from tenure.model.errors import AlreadyExists, InvalidRequest
 from tenure.model.requests import SubmitSubject, validated
-from tenure.sdk.job import Job
+from tenure.sdk.signature import signature_of
 
 if TYPE_CHECKING:
     from tenure.sdk.client import AsyncTenure, Tenure
@@ -59,10 +59,13 @@ class Task(Generic[P, R]):
                 f"Task {key!r} cannot run on the executor {self.executor!r}.",
                 "Coroutine functions run on 'async', plain functions on 'thread' or 'process'.",
             )
-        self.job_parameter, self._model = _arguments(function, key)
-        returns = get_type_hints(function).get("return", Any)
-        self._returns: TypeAdapter[Any] = TypeAdapter(Any if returns is None else returns)
-        self.plain = not self._model.model_fields
+        self._signature = signature_of(function, key)
+        self.job_parameter = self._signature.job_parameter
+        if self.executor == "process" and (self.job_parameter is not None or "<locals>" in function.__qualname__):
+            raise InvalidRequest(
+                f"Task {key!r} cannot run in another process: only names and arguments can go there.",
+                "Define the function at the top of a module, and take no Job.",
+            )
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         """Run the function here and now."""
@@ -83,7 +86,7 @@ class Task(Generic[P, R]):
         """
         client: Any = self._client if tx is None else self._client.within(tx)
         request = self.request(*args, **kwargs)
-        return client.submit(**{name: getattr(request, name) for name in request.model_fields_set})
+        return client.perform(lambda caller: submit(caller, request))
 
     def request(self, *args: Any, **kwargs: Any) -> SubmitSubject:
         """The request to submit that a call stands for, for ``submit_many``."""
@@ -98,31 +101,15 @@ class Task(Generic[P, R]):
 
     def properties(self, *args: Any, **kwargs: Any) -> dict[str, Any]:
         """The arguments of a call as JSON-ready properties."""
-        try:
-            bound = _bind(self.function, self.job_parameter, args, kwargs)
-            return self._model(**bound).model_dump(mode="json")
-        except (TypeError, ValidationError) as error:
-            raise _misfit(self.key, error) from None
+        return self._signature.properties(args, kwargs)
 
     def arguments(self, properties: Mapping[str, Any]) -> dict[str, Any]:
         """The arguments to call the function with, from a subject's properties; ``InvalidPayload`` if they do not fit."""
-        try:
-            model = self._model.model_validate(properties)
-        except ValidationError as error:
-            raise _misfit(self.key, error) from None
-        return dict(model.__dict__)
+        return self._signature.arguments(properties)
 
     def result(self, value: Any) -> Any:
         """What the function returned, as JSON-ready data."""
-        if value is None or isinstance(value, bool | int | str):
-            return value
-        try:
-            return self._returns.dump_python(value, mode="json")
-        except Exception as error:
-            raise InvalidPayload(
-                f"Task {self.key!r} returned a {type(value).__name__} that cannot be written as JSON: {error}.",
-                "Return JSON-ready data, or keep it in the payload store and return its reference.",
-            ) from error
+        return self._signature.result(value)
 
 
 class TaskRegistry:
@@ -139,7 +126,8 @@ class TaskRegistry:
         """Make a function a task. Its key, ``module.function`` by default, is the ``next_action_key`` of its subjects."""
 
         def register(function: Callable[P, R]) -> Task[P, R]:
-            name = key or f"{function.__module__}.{function.__qualname__}".replace("<locals>.", "")
+            name = key or _key_of(function)
+            validated(SubmitSubject, queue_key=queue, template=template, next_action_key=name)
             if name in self.tasks:
                 raise AlreadyExists(f"There is a task {name!r} already.", "Give one of the two another key.")
             options = TaskOptions(queue, template, max_attempts, priority, executor, limit_key, key_limit)
@@ -150,38 +138,12 @@ class TaskRegistry:
         return register
 
 
-def _arguments(function: Callable[..., Any], key: str) -> tuple[str | None, type[Model]]:
-    hints = get_type_hints(function)
-    job_parameter = None
-    fields: dict[str, Any] = {}
-    for name, parameter in inspect.signature(function).parameters.items():
-        hint = hints.get(name, Any)
-        if hint is Job:
-            job_parameter = name
-        elif parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD, parameter.POSITIONAL_ONLY):
-            raise InvalidRequest(
-                f"Task {key!r} takes {parameter}, which has no name to be kept under.", "Use named parameters only."
-            )
-        else:
-            fields[name] = (hint, ... if parameter.default is parameter.empty else parameter.default)
-    model: type[Model] = create_model(f"{key}.arguments", __config__=ConfigDict(extra="forbid"), **fields)
-    return job_parameter, model
-
-
-def _bind(function: Callable[..., Any], job_parameter: str | None, args: Any, kwargs: Any) -> dict[str, Any]:
-    signature = inspect.signature(function)
-    if job_parameter is not None:
-        left = [p for name, p in signature.parameters.items() if name != job_parameter]
-        signature = signature.replace(parameters=left)
-    return dict(signature.bind(*args, **kwargs).arguments)
-
-
-def _misfit(key: str, error: Exception) -> InvalidPayload:
-    if isinstance(error, ValidationError):
-        first = error.errors(include_url=False, include_context=False, include_input=False)[0]
-        text = f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
-    else:
-        text = str(error)
-    return InvalidPayload(
-        f"The arguments do not fit task {key!r}: {text}.", "Give what its signature asks for.", task=key
-    )
+def _key_of(function: Callable[..., Any]) -> str:
+    """``module.function``; for a script, the name under which a worker would import it."""
+    module = function.__module__
+    if module == "__main__":
+        main = sys.modules["__main__"]
+        spec, file = getattr(main, "__spec__", None), getattr(main, "__file__", None)
+        module = spec.name if spec is not None else Path(file).stem if file else module
+    # A key begins with a letter or a digit.
+    return f"{module}.{function.__qualname__}".replace("<locals>.", "").lstrip("_")

@@ -75,7 +75,8 @@ class Dispatcher:
             if self._options.drain and alone:
                 self._stop("Nothing is left to do.")
                 return
-            await self._rest()
+            if not self._options.drain or len(self._holding):
+                await self._rest()
 
     def stop(self) -> None:
         """Claim no more; a claim that is under way is still awaited, so that what it takes can be given back."""

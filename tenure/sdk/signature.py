@@ -1,0 +1,114 @@
+"""What a task takes and gives, by the function's own signature: calls become properties, properties become calls."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, get_type_hints
+
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, create_model
+from pydantic.errors import PydanticUserError
+from pydantic_core import PydanticSerializationError
+
+from tenure.model.errors import InvalidPayload, InvalidRequest
+from tenure.sdk.job import Job
+
+_OWN = frozenset({"tx"})
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """The arguments of one task as a pydantic model, and the type of its result."""
+
+    key: str
+    parameters: inspect.Signature
+    job_parameter: str | None
+    model: type[BaseModel]
+    names: Sequence[str]
+    """The arguments in order; the model's own fields are numbered, so that any name will do for an argument."""
+    returns: TypeAdapter[Any]
+
+    def properties(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
+        """The arguments of a call as JSON-ready properties."""
+        try:
+            bound = self.parameters.bind(*args, **kwargs).arguments
+            return self.model.model_validate(bound).model_dump(mode="json", by_alias=True)
+        except (TypeError, ValidationError, PydanticSerializationError) as error:
+            raise self._misfit(error) from None
+
+    def arguments(self, properties: Mapping[str, Any]) -> dict[str, Any]:
+        """The arguments to call the function with."""
+        try:
+            values = self.model.model_validate(properties).__dict__
+        except ValidationError as error:
+            raise self._misfit(error) from None
+        return dict(zip(self.names, values.values(), strict=True))
+
+    def result(self, value: Any) -> Any:
+        """What the function returned, as JSON-ready data."""
+        if value is None or isinstance(value, bool | int | str):
+            return value
+        try:
+            return self.returns.dump_python(value, mode="json")
+        except Exception as error:
+            raise InvalidPayload(
+                f"Task {self.key!r} returned a {type(value).__name__} that cannot be written as JSON: {error}.",
+                "Return JSON-ready data, or keep it in the payload store and return its reference.",
+            ) from error
+
+    def _misfit(self, error: Exception) -> InvalidPayload:
+        text = str(error)
+        if isinstance(error, ValidationError):
+            first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+            text = f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
+        return InvalidPayload(
+            f"The arguments do not fit task {self.key!r}: {text}.", "Give what its signature asks for.", task=self.key
+        )
+
+
+def signature_of(function: Callable[..., Any], key: str) -> Signature:
+    """Read a function's signature; ``InvalidRequest`` where its arguments have no names or types that can be kept."""
+    try:
+        hints = get_type_hints(function, include_extras=True)
+    except NameError as error:
+        raise InvalidRequest(
+            f"Task {key!r} is annotated with what is unknown where it is defined: {error}.",
+            "Annotate with types that can be looked up in the function's module.",
+        ) from error
+    parameters = inspect.signature(function)
+    job_parameter = None
+    names: list[str] = []
+    fields: dict[str, Any] = {}
+    for name, parameter in parameters.parameters.items():
+        hint = hints.get(name, Any)
+        if hint is Job:
+            job_parameter = name
+        elif parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD, parameter.POSITIONAL_ONLY):
+            raise InvalidRequest(
+                f"Task {key!r} takes {parameter}, which has no name to be kept under.", "Use named parameters only."
+            )
+        elif name in _OWN:
+            raise InvalidRequest(
+                f"Task {key!r} takes {name!r}, which submit() takes for itself.", "Give the parameter another name."
+            )
+        else:
+            default = ... if parameter.default is parameter.empty else parameter.default
+            fields[f"argument_{len(names)}"] = (hint, Field(default, alias=name))
+            names.append(name)
+    left = [p for name, p in parameters.parameters.items() if name != job_parameter]
+    try:
+        model: type[BaseModel] = create_model(f"{key}.arguments", __config__=ConfigDict(extra="forbid"), **fields)
+    except PydanticUserError as error:
+        raise InvalidRequest(
+            f"Task {key!r} takes what cannot be kept as JSON: {error.message}.", "Take plain data or pydantic models."
+        ) from error
+    return Signature(key, parameters.replace(parameters=left), job_parameter, model, names, _returns(hints))
+
+
+def _returns(hints: Mapping[str, Any]) -> TypeAdapter[Any]:
+    returns = hints.get("return", Any)
+    try:
+        return TypeAdapter(Any if returns is None else returns)
+    except PydanticUserError:  # a type that pydantic does not know: its values are looked at one by one
+        return TypeAdapter(Any)
