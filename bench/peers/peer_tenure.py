@@ -7,6 +7,7 @@ from cli import DSN, SET, latency, main, timed
 from shm import make_tick, ready_go
 import uvloop
 from tenure import AsyncTenure, Worker
+from tenure.model.requests import SubmitSubject
 from tenure.store.postgres.migrate import migrate
 
 
@@ -23,7 +24,8 @@ class Peer:
     async def bulk(self, n):
         async with app() as a:
             await a.queues()
-            jobs = [{"queue_key": "bench", "properties": {"i": k}} for k in range(n)]
+            # Requests are made beforehand, as the jobs of the other peers are.
+            jobs = [SubmitSubject(queue_key="bench", properties={"i": k}) for k in range(n)]
             await timed(lambda: a.submit_many(jobs), n)
 
     async def single(self, n):

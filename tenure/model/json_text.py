@@ -13,6 +13,7 @@ from typing import Any
 from tenure.model.errors import InvalidPayload
 
 _ESCAPES = {'"': '\\"', "\\": "\\\\", "\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
+_encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
 _NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
 _SPECIAL = re.compile(r'["\\\x00-\x1f]')
 
@@ -42,7 +43,7 @@ def canonical_json(value: Any) -> str:
 def json_text(value: Any) -> str:
     """``value`` as compact JSON for a ``jsonb`` parameter; ``InvalidPayload`` for what jsonb cannot hold."""
     try:
-        text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+        text = _encode(value)
         text.encode()
     except (TypeError, ValueError, RecursionError) as error:
         raise InvalidPayload(

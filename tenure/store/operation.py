@@ -40,7 +40,21 @@ class Rollback:
     """Undo since the matching ``Begin``."""
 
 
-Step = Statement | Begin | Commit | Rollback
+@dataclass(frozen=True, slots=True)
+class Ahead:
+    """Send a statement and go on; answered with a ticket. What follows is prepared while the database works."""
+
+    statement: Statement
+
+
+@dataclass(frozen=True, slots=True)
+class Landing:
+    """Wait for what was sent ahead; answered with its rows."""
+
+    ticket: Any
+
+
+Step = Statement | Begin | Commit | Rollback | Ahead | Landing
 Rows = Sequence[Any]
 Op = Generator[Step, Any, T]
 

@@ -16,6 +16,7 @@ from tenure.model.hold import Hold
 from tenure.model.ordering import OrderKey
 from tenure.model.queue import Queue
 from tenure.model.requests import SubmitSubject
+from tenure.model.result import ActionResult
 from tenure.model.states import State
 from tenure.model.thread import SubjectThread
 from tenure.model.worker import Worker
@@ -63,13 +64,8 @@ class Submission:
         return cls(request, template, payload_hash, request.properties_text(), request.born_with())
 
 
-@dataclass(frozen=True, slots=True)
-class Submitted:
-    """What became of one submission: its first fact, or the error. ``replayed``: it had been submitted before."""
-
-    fact: Fact | None
-    replayed: bool = False
-    error: TenureError | None = None
+Submitted = ActionResult | TenureError
+"""What became of one submission; a result that is ``replayed`` had been submitted before."""
 
 
 @dataclass(frozen=True, slots=True)

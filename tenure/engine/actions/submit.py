@@ -18,13 +18,14 @@ from tenure.engine.caller import Caller
 from tenure.model.errors import InvalidPayload, NotFound, TenureError
 from tenure.model.json_text import canonical_json
 from tenure.model.requests import SubmitSubject
-from tenure.model.result import ActionResult, result_of
+from tenure.model.result import ActionResult
 from tenure.model.transitions import Action
-from tenure.store.operation import Op
+from tenure.store.operation import Op, done
 from tenure.store.port import Store
-from tenure.store.records import Refused, Submission, Submitted, Template
+from tenure.store.records import Refused, Submission, Template
 
 _NO_HASH = b""
+_CHUNK = 1000
 _tracer = trace.get_tracer("tenure")
 
 
@@ -47,6 +48,24 @@ def submit(caller: Caller, request: SubmitSubject) -> Op[ActionResult]:
 
 def _submit(caller: Caller, requests: Sequence[SubmitSubject]) -> Op[list[Outcome]]:
     templates = yield from _templates(caller, {r.template for r in requests})
+    if len(requests) <= _CHUNK:
+        land = yield from _begin(caller, requests, templates)
+        return (yield from land)
+    return (yield from caller.store.transaction(_in_chunks(caller, requests, templates)))
+
+
+def _in_chunks(caller: Caller, requests: Sequence[SubmitSubject], templates: dict[str, Template]) -> Op[list[Outcome]]:
+    """Check the next chunk while the database writes the last: one transaction all the same."""
+    landings = []
+    for first in range(0, len(requests), _CHUNK):
+        landings.append((yield from _begin(caller, requests[first : first + _CHUNK], templates)))  # noqa: PERF401 - it yields
+    outcomes: list[Outcome] = []
+    for land in landings:
+        outcomes += yield from land
+    return outcomes
+
+
+def _begin(caller: Caller, requests: Sequence[SubmitSubject], templates: dict[str, Template]) -> Op[Op[list[Outcome]]]:
     outcomes: list[Outcome | None] = []
     items, places = [], []
     for index, request in enumerate(requests):
@@ -56,12 +75,20 @@ def _submit(caller: Caller, requests: Sequence[SubmitSubject]) -> Op[list[Outcom
             outcomes.append(None)
         except TenureError as error:
             outcomes.append(error)
-    refused = []
+    landing: Op[list[Outcome]] = done([])
     if items:
-        for index, answer in zip(
-            places, (yield from caller.store.submit(caller.tenant, caller.actor, items)), strict=True
-        ):
-            outcomes[index] = _outcome(answer)
+        landing = yield from caller.store.submit_ahead(caller.tenant, caller.actor, items)
+    return _land(caller, requests, outcomes, places, landing)
+
+
+def _land(
+    caller: Caller, requests: Sequence[SubmitSubject], outcomes: list[Outcome | None], places: Sequence[int],
+    landing: Op[list[Outcome]],
+) -> Op[list[Outcome]]:  # fmt: skip
+    refused = []
+    for index, answer in zip(places, (yield from landing), strict=True):
+        outcomes[index] = answer
+        if isinstance(answer, TenureError) or answer.replayed:
             refused += _refusals(caller, requests[index], answer)
     if refused:
         yield from caller.store.refuse(caller.tenant, refused)
@@ -118,19 +145,10 @@ def _validator(schema: str) -> Validator:
     return jsonschema.Draft202012Validator(parsed)
 
 
-def _outcome(answer: Submitted) -> Outcome:
-    if answer.error is not None:
-        return answer.error
-    assert answer.fact is not None
-    return result_of(answer.fact, replayed=answer.replayed)
-
-
-def _refusals(caller: Caller, request: SubmitSubject, answer: Submitted) -> list[Refused]:
-    if answer.replayed and answer.fact is not None:
+def _refusals(caller: Caller, request: SubmitSubject, answer: Outcome) -> list[Refused]:
+    if isinstance(answer, ActionResult):
         return [Refused("idempotent_replay", Action.SUBMIT, caller.actor, "Answered from before.",
-                        subject=answer.fact.thread, queue_key=request.queue_key)]  # fmt: skip
-    if answer.error is not None and answer.error.status == 409:
-        return [
-            Refused(answer.error.code, Action.SUBMIT, caller.actor, answer.error.message, queue_key=request.queue_key)
-        ]
+                        subject=answer.subject, queue_key=request.queue_key)] if answer.replayed else []  # fmt: skip
+    if answer.status == 409:
+        return [Refused(answer.code, Action.SUBMIT, caller.actor, answer.message, queue_key=request.queue_key)]
     return []

@@ -17,9 +17,11 @@ from tenure.model.errors import (
 from tenure.model.euid import SUBJECT, format_euid
 from tenure.model.fact import Fact, check_data
 from tenure.model.requests import SubmitSubject
+from tenure.model.result import result_of
 from tenure.model.states import State
 from tenure.model.thread import evolve
 from tenure.store.memory.room import Room, operation
+from tenure.store.operation import Op, done
 from tenure.store.records import Subject, Submission, Submitted
 from tenure.store.tracing import trace_id
 
@@ -35,14 +37,19 @@ class Submitting(Room):
         """See ``Store.submit``. A key or external_ref that is known is answered before anything else is looked at."""
         return [self._submit(tenant, actor, item) for item in items]
 
+    def submit_ahead(self, tenant: int, actor: str, items: Sequence[Submission]) -> Op[Op[list[Submitted]]]:
+        """See ``Store.submit_ahead``: done at once."""
+        answers = yield from self.submit(tenant, actor, items)
+        return done(answers)
+
     def _submit(self, tenant: int, actor: str, item: Submission) -> Submitted:
         known = self._known(tenant, item)
         if known is not None:
             return known
         error = self._queue_error(tenant, item.request)
         if error is not None:
-            return Submitted(None, error=error)
-        return Submitted(self._create(tenant, actor, item))
+            return error
+        return result_of(self._create(tenant, actor, item))
 
     def _known(self, tenant: int, item: Submission) -> Submitted | None:
         request, data = item.request, self._data
@@ -50,25 +57,19 @@ class Submitting(Room):
         if uid is not None:
             first = data.facts[uid][0]
             if first.payload_hash == item.payload_hash:
-                return Submitted(first, replayed=True)
-            return Submitted(
-                None,
-                error=IdempotencyConflict(
-                    "This idempotency key was used before with another payload.",
-                    "Use a new key for a new request, or send the first payload again to get the first answer.",
-                    idempotency_key=request.idempotency_key,
-                ),
+                return result_of(first, replayed=True)
+            return IdempotencyConflict(
+                "This idempotency key was used before with another payload.",
+                "Use a new key for a new request, or send the first payload again to get the first answer.",
+                idempotency_key=request.idempotency_key,
             )
         uid = data.external_refs.get((tenant, request.external_ref or ""))
         if uid is None:
             return None
-        return Submitted(
-            None,
-            error=AlreadyExists(
-                f"A subject with the external_ref {request.external_ref!r} exists already.",
-                "Use that one, or give another external_ref.",
-                subject=format_euid(SUBJECT, uid),
-            ),
+        return AlreadyExists(
+            f"A subject with the external_ref {request.external_ref!r} exists already.",
+            "Use that one, or give another external_ref.",
+            subject=format_euid(SUBJECT, uid),
         )
 
     def _queue_error(self, tenant: int, request: SubmitSubject) -> TenureError | None:

@@ -6,6 +6,7 @@ caller does commits or fails as one with what Tenure does.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -13,7 +14,7 @@ import psycopg
 from psycopg.pq import TransactionStatus
 from psycopg.rows import dict_row, tuple_row
 
-from tenure.store.operation import Begin, Commit, Op, Rollback, Statement, Step
+from tenure.store.operation import Ahead, Begin, Commit, Landing, Op, Rollback, Statement, Step
 from tenure.store.postgres.statements import text
 from tenure.store.postgres.translation import transient, translated
 
@@ -49,6 +50,10 @@ def run(connection: psycopg.Connection[Any], op: Op[T], *, prepare: bool = True)
     named = connection.cursor(binary=True, row_factory=dict_row)
 
     def perform(step: Step) -> Any:
+        if isinstance(step, Ahead):
+            return perform(step.statement)  # a blocking connection cannot go on meanwhile
+        if isinstance(step, Landing):
+            return step.ticket
         if isinstance(step, Statement):
             cursor: psycopg.Cursor[Any] = plain if step.plain else named
             cursor.execute(text(step.name), step.params, prepare=prepare)
@@ -81,11 +86,27 @@ async def run_async(connection: psycopg.AsyncConnection[Any], op: Op[T], *, prep
     plain = connection.cursor(binary=True, row_factory=tuple_row)
     named = connection.cursor(binary=True, row_factory=dict_row)
 
+    flights: list[asyncio.Task[Any]] = []
+
+    async def send(statement: Statement) -> Any:
+        # A cursor of its own: several may be under way, one after the other on the connection.
+        async with connection.cursor(binary=True, row_factory=tuple_row if statement.plain else dict_row) as cursor:
+            await cursor.execute(text(statement.name), statement.params, prepare=prepare)
+            return await cursor.fetchall() if _has_rows(cursor) else []
+
     async def perform(step: Step) -> Any:
+        if isinstance(step, Ahead):
+            flights.append(asyncio.ensure_future(send(step.statement)))
+            await asyncio.sleep(0)  # so that it is on its way
+            return flights[-1]
+        if isinstance(step, Landing):
+            return await step.ticket
         if isinstance(step, Statement):
             cursor: psycopg.AsyncCursor[Any] = plain if step.plain else named
             await cursor.execute(text(step.name), step.params, prepare=prepare)
             return await cursor.fetchall() if _has_rows(cursor) else []
+        if isinstance(step, Rollback):
+            await asyncio.gather(*flights, return_exceptions=True)
         await plain.execute(frames.sql(step), prepare=False)
         return None
 
@@ -104,6 +125,7 @@ async def run_async(connection: psycopg.AsyncConnection[Any], op: Op[T], *, prep
     except psycopg.Error as error:
         raise (translated(error) or error) from error
     finally:
+        await asyncio.gather(*flights, return_exceptions=True)
         await plain.close()
         await named.close()
 

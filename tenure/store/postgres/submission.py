@@ -17,12 +17,12 @@ from tenure.model.errors import (
     TemplateNotServed,
     TenureError,
 )  # fmt: skip
-from tenure.model.fact import Fact
-from tenure.model.fact_types import SUBMITTED
+from tenure.model.fact_types import REGISTRY, SUBMITTED
 from tenure.model.json_text import canonical_json
 from tenure.model.requests import SubmitSubject
+from tenure.model.result import ActionResult, result_of
 from tenure.model.states import State
-from tenure.store.operation import Op, Statement
+from tenure.store.operation import Ahead, Landing, Op, Statement, done
 from tenure.store.postgres import rows
 from tenure.store.postgres.registry import Registry
 from tenure.store.records import Submission, Submitted
@@ -51,10 +51,32 @@ class Submissions(Registry):
     def submit(self, tenant: int, actor: str, items: Sequence[Submission]) -> Op[list[Submitted]]:
         """See ``Store.submit``."""
         kinds = {_Kind.of(item) for item in items}
-        keyed = any(i.request.idempotency_key or i.request.external_ref or i.request.parents for i in items)
-        if len(kinds) == 1 and not keyed:
+        if len(kinds) == 1 and not _named(items):
             return (yield from self._submit_kind(kinds.pop(), tenant, actor, items))
         return (yield from self.transaction(self._submit_all(tenant, actor, items)))
+
+    def submit_ahead(self, tenant: int, actor: str, items: Sequence[Submission]) -> Op[Op[list[Submitted]]]:
+        """See ``Store.submit_ahead``: sent and left under way where it is the plain case, else done at once."""
+        kinds = {_Kind.of(item) for item in items}
+        if len(kinds) != 1 or _named(items):
+            answers = yield from self.submit(tenant, actor, items)
+            return done(answers)
+        kind = kinds.pop()
+        params = _params(kind, tenant, actor, items) | {"notify": self._hints(kind), "uids": None}
+        ticket = yield Ahead(Statement("submit", params, plain=True))
+        return self._land(kind, tenant, items, ticket)
+
+    def _land(self, kind: _Kind, tenant: int, items: Sequence[Submission], ticket: Any) -> Op[list[Submitted]]:
+        written = yield Landing(ticket)
+        if not written[0][0]:
+            error = yield from self._closed(tenant, kind)
+            return [error for _ in items]
+        answers: list[Submitted | None] = [None] * len(items)
+        _note(kind, items, range(len(items)), written, answers)
+        return [answer if answer is not None else _LOST for answer in answers]
+
+    def _hints(self, kind: _Kind) -> bool:
+        return self.notify and kind.ready and kind.queue_key is not None
 
     def _submit_all(self, tenant: int, actor: str, items: Sequence[Submission]) -> Op[list[Submitted]]:
         answers: list[Submitted | None] = [None] * len(items)
@@ -80,7 +102,7 @@ class Submissions(Registry):
             if not todo:
                 break
             yield from self._insert(kind, tenant, actor, items, uids, todo, answers, last=attempt == 3)
-        return [a if a is not None else Submitted(None, error=_LOST) for a in answers]
+        return [a if a is not None else _LOST for a in answers]
 
     def _insert(
         self, kind: _Kind, tenant: int, actor: str, items: Sequence[Submission], uids: Sequence[int] | None,
@@ -89,7 +111,7 @@ class Submissions(Registry):
         chosen = [items[i] for i in todo]
         keyed = any(item.request.idempotency_key or item.request.external_ref for item in chosen)
         params = _params(kind, tenant, actor, chosen) | {
-            "notify": self.notify and kind.ready and kind.queue_key is not None,
+            "notify": self._hints(kind),
             "uids": [uids[i] for i in todo] if uids is not None else None,
         }
         statement = _one_statement(Statement("submit", params, plain=True))
@@ -106,9 +128,9 @@ class Submissions(Registry):
                 known = yield from self._known(tenant, items, todo)
                 error = yield from self._closed(tenant, kind)
                 for i in todo:
-                    answers[i] = known.get(i, Submitted(None, error=error))
+                    answers[i] = known.get(i, error)
                 return
-            _note(kind, tenant, actor, items, todo, written, answers)
+            _note(kind, items, todo, written, answers)
         missing = [i for i in todo if answers[i] is None]
         if missing:
             for index, answer in (yield from self._known(tenant, items, missing)).items():
@@ -126,16 +148,16 @@ class Submissions(Registry):
                 "refs": [r.external_ref for r in requests],
             },
         )
-        answers = {}
+        answers: dict[int, Submitted] = {}
         for row in found:
             index = indexes[row["item"]]
             fact = rows.fact(row)
             if not row["same_key"]:
-                answers[index] = Submitted(None, error=_taken(items[index].request))
+                answers[index] = _taken(items[index].request)
             elif fact.payload_hash != items[index].payload_hash:
-                answers[index] = Submitted(None, error=_differs(items[index].request))
+                answers[index] = _differs(items[index].request)
             else:
-                answers[index] = Submitted(fact, replayed=True)
+                answers[index] = result_of(fact, replayed=True)
         return answers
 
     def _closed(self, tenant: int, kind: _Kind) -> Op[TenureError]:
@@ -154,9 +176,9 @@ class Submissions(Registry):
 
     def _link_parents(self, tenant: int, items: Sequence[Submission], answers: Sequence[Submitted | None]) -> Op[None]:
         edges = [
-            (parent, answer.fact.thread)
+            (parent, answer.subject)
             for item, answer in zip(items, answers, strict=True)
-            if answer is not None and answer.fact is not None and not answer.replayed
+            if isinstance(answer, ActionResult) and not answer.replayed
             for parent in item.request.parents
         ]
         if not edges:
@@ -191,6 +213,11 @@ def _rounds(items: Sequence[Submission]) -> Iterator[list[int]]:
             seen |= named
         yield together
         left = later
+
+
+def _named(items: Sequence[Submission]) -> bool:
+    """Whether any of them has a key, a reference or parents, and so needs more than an insert."""
+    return any(i.request.idempotency_key or i.request.external_ref or i.request.parents for i in items)
 
 
 def _one_statement(statement: Statement) -> Op[Any]:
@@ -228,23 +255,17 @@ def _columns(chosen: Sequence[Submission]) -> dict[str, list[Any]]:
 
 
 def _note(
-    kind: _Kind, tenant: int, actor: str, items: Sequence[Submission], todo: list[int], written: Sequence[Any],
+    kind: _Kind, items: Sequence[Submission], todo: Sequence[int], written: Sequence[Any],
     answers: list[Submitted | None],
 ) -> None:  # fmt: skip
-    state = State.READY if kind.ready else State.PENDING
-    for _, now, uid, ordinal, digest, _ in written:
-        if uid is None:
-            continue
-        index = todo[ordinal - 1]
-        request = items[index].request
-        answers[index] = Submitted(
-            Fact(
-                thread=uid, seq=1, type=SUBMITTED, at=now, tenant=tenant, actor=actor, state=state, revision=1,
-                queue_key=kind.queue_key, data=items[index].born_with, idempotency_key=request.idempotency_key,
-                payload_hash=items[index].payload_hash if request.idempotency_key is not None else None,
-                correlation_id=request.correlation_id, hash=digest,
+    state, action = State.READY if kind.ready else State.PENDING, REGISTRY[SUBMITTED].action
+    for _, now, uid, ordinal, _ in written:
+        if uid is not None:
+            index = todo[ordinal - 1]
+            data = items[index].born_with
+            answers[index] = ActionResult(
+                action, SUBMITTED, uid, state, 1, 1, now, kind.queue_key, None, None, dict(data) if data else {}
             )
-        )  # fmt: skip
 
 
 def _taken(request: SubmitSubject) -> TenureError:

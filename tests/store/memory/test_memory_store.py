@@ -20,6 +20,7 @@ from tenure.model.fact import Fact
 from tenure.model.ordering import order_key
 from tenure.model.queue import Queue
 from tenure.model.requests import ClaimItems, CompleteExecution, FailExecution, PlaceHold, SubmitSubject
+from tenure.model.result import ActionResult
 from tenure.model.states import ErrorClass, LeaseStatus, State
 from tenure.model.thread import fold
 from tenure.model.worker import Worker
@@ -68,8 +69,8 @@ class House:
 
     def submit(self, **values: Any) -> int:
         answer = self.answer(**values)
-        assert answer.fact is not None, answer.error
-        return answer.fact.thread
+        assert isinstance(answer, ActionResult), answer
+        return answer.subject
 
     def answer(self, **values: Any) -> Submitted:
         request = SubmitSubject(**{"queue_key": "q"} | values)
@@ -191,22 +192,22 @@ def test_threads_that_share_the_store_never_take_the_same_subject(house: House) 
 def test_the_same_submission_under_the_same_key_is_answered_from_before(house: House) -> None:
     first = house.answer(idempotency_key="k", priority=3)
     again = house.answer(idempotency_key="k", priority=3)
-    assert (again.fact, again.replayed) == (first.fact, True)
+    assert isinstance(again, ActionResult) and again == first and again.replayed
 
 
 def test_another_submission_under_the_same_key_is_a_conflict(house: House) -> None:
     house.answer(idempotency_key="k", priority=3)
-    assert isinstance(house.answer(idempotency_key="k", priority=4).error, IdempotencyConflict)
+    assert isinstance(house.answer(idempotency_key="k", priority=4), IdempotencyConflict)
 
 
 def test_an_external_ref_belongs_to_one_subject(house: House) -> None:
     subject = house.submit(external_ref="tube-7")
-    assert isinstance(house.answer(external_ref="tube-7").error, AlreadyExists)
+    assert isinstance(house.answer(external_ref="tube-7"), AlreadyExists)
     assert run_pure(house.store.find_subject(house.tenant, "tube-7")) == subject
 
 
 def test_a_submission_to_an_unknown_queue_creates_nothing(house: House) -> None:
-    assert isinstance(house.answer(queue_key="nowhere").error, QueueUnknown)
+    assert isinstance(house.answer(queue_key="nowhere"), QueueUnknown)
     assert run_pure(house.store.subject_count(house.tenant)) == 0
 
 

@@ -121,7 +121,7 @@ begin
     select n.thread, n.seq, n.type, t.known, p.there as follows into bad
     from written n
     left join lateral (select true as known from tenure.fact_type t where t.type = n.type offset 0) t on true
-    left join lateral (select true as there from tenure.fact p where p.thread = n.thread and p.seq = n.seq - 1 offset 0) p on true
+    left join lateral (select true as there from tenure.fact p where n.seq > 1 and p.thread = n.thread and p.seq = n.seq - 1 offset 0) p on true
     left join lateral (select e.seq from tenure.execution e where e.uid = n.thread offset 0) e on true
     where t.known is null
         or (n.seq > 1 and p.there is null)

@@ -39,6 +39,6 @@ written as (
         %(queue_key)s, set ->> 'next_action_key', set ->> 'site', set ->> 'platform', set ->> 'assay', 1, 1, %(state)s::tenure.state, hash,
         coalesce((set ->> 'ready_at')::timestamptz > now, false)
     from fresh)
-select gate.open, clock.now, fresh.uid, fresh.ordinal, fresh.hash,
+select gate.open, clock.now, fresh.uid, fresh.ordinal,
     case when %(notify)s and fresh.ordinal = 1 then pg_notify('tenure_work', %(tenant)s || ' ' || %(queue_key)s) end as hint
 from gate cross join clock left join fresh on true
