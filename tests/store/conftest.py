@@ -1,4 +1,4 @@
-"""A laboratory for each test that asks for one."""
+"""A laboratory, or a bench over every store, for each test that asks for one."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from psycopg import sql
 
 from tenure.embedded.dsn import with_database
 from tests.store.actions import NOON, Lab
+from tests.store.harness import STORES, Bench, bench_on, memory_bench
 
 _numbers = itertools.count(1)
 
@@ -40,3 +41,18 @@ def lab(built_lab: Lab) -> Iterator[Lab]:
     with built_lab.connection.transaction(force_rollback=True):
         yield built_lab
     built_lab.at(NOON)
+
+
+@pytest.fixture(scope="module")
+def shared_connection(shared_database: str) -> Iterator[psycopg.Connection]:
+    """One autocommit connection for all tests of a module."""
+    with psycopg.connect(shared_database, autocommit=True) as connection:
+        yield connection
+
+
+@pytest.fixture(params=STORES)
+def bench(request: pytest.FixtureRequest) -> Bench:
+    """A tenant of its own on each store, one after the other."""
+    if request.param == "memory":
+        return memory_bench()
+    return bench_on(request.getfixturevalue("shared_connection"), f"lab{next(_numbers)}")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from datetime import UTC, datetime, timedelta
 from typing import Any, TypeVar
 
@@ -41,11 +41,13 @@ class Bench:
     def __init__(
         self, name: str, store: Store, drive: Callable[[Callable[[], Op[Any]]], Any], set_clock: Callable[[datetime], Any],
         tenant_key: str = "lab", now: datetime = NOON,
+        beside: Callable[[Bench], AbstractContextManager[Bench]] = nullcontext,
     ) -> None:  # fmt: skip
         self.name = name
         self.store = store
         self._drive = drive
         self._set_clock = set_clock
+        self._beside = beside
         self.at(now)
         tenant = self.run(store.tenant(tenant_key, create=True, actor="user:ada"))
         assert tenant is not None
@@ -87,7 +89,11 @@ class Bench:
 
     def other_tenant(self, key: str) -> Bench:
         """The same store as another tenant sees it."""
-        return Bench(self.name, self.store, self._drive, self._set_clock, key, self.now)
+        return Bench(self.name, self.store, self._drive, self._set_clock, key, self.now, self._beside)
+
+    def beside(self) -> AbstractContextManager[Bench]:
+        """The same tenant for another thread: over a connection of its own where the store has connections."""
+        return self._beside(self)
 
     # What tests say often -----------------------------------------------------------------------------------------
     def worker(self, key: str = "w", **spec: Any) -> Worker:
@@ -183,17 +189,17 @@ def memory_bench(tenant_key: str = "lab") -> Bench:
     )
 
 
-@contextmanager
-def postgres_bench(dsn: str, tenant_key: str = "lab") -> Iterator[Bench]:
-    """A bench over one autocommit connection, so that what a test reads is what it did."""
-    with psycopg.connect(dsn, autocommit=True) as connection:
-        yield bench_on(connection, tenant_key)
-
-
-def bench_on(connection: psycopg.Connection[Any], tenant_key: str = "lab") -> Bench:
+def bench_on(connection: psycopg.Connection[Any], tenant_key: str = "lab", now: datetime = NOON) -> Bench:
     """A bench over a connection that the test owns; its clock is a setting of the session."""
 
     def set_clock(moment: datetime) -> None:
         connection.execute("select set_config('tenure.now', %s, false)", [moment.isoformat()])
 
-    return Bench("postgres", PostgresStore(), lambda make: run_own(connection, make), set_clock, tenant_key)
+    @contextmanager
+    def beside(bench: Bench) -> Iterator[Bench]:
+        with psycopg.connect(connection.info.dsn, autocommit=True) as another:
+            yield bench_on(another, bench.caller.tenant_key, bench.now)
+
+    return Bench(
+        "postgres", PostgresStore(), lambda make: run_own(connection, make), set_clock, tenant_key, now, beside
+    )
