@@ -41,18 +41,20 @@ def dawid_skene(judgments: Judgments, *, rounds: int = 500, tolerance: float = 1
 
     Stops after ``rounds``, or once no probability changes by more than ``tolerance``.
     """
-    labels = judgments.labels
-    posteriors = {item: {k: votes[k] / votes.total() for k in labels} for item, votes in _votes(judgments).items()}
-    marginals: dict[str, float] = {}
-    rates: dict[str, dict[str, dict[str, float]]] = {}
+    votes = _Votes.of(judgments)
+    posteriors = votes.shares()
+    marginals: list[float] = []
+    rates: list[list[list[float]]] = []
     change, done = 1.0, 0
     while change > tolerance and done < rounds:
-        marginals = {k: sum(p[k] for p in posteriors.values()) / len(posteriors) for k in labels}
-        rates = _error_rates(judgments, labels, posteriors)
-        fresh = _posteriors(judgments, labels, marginals, rates)
-        change = max(abs(fresh[item][k] - posteriors[item][k]) for item in fresh for k in labels)
+        marginals = [sum(p[k] for p in posteriors) / len(posteriors) for k in range(len(votes.labels))]
+        rates = votes.error_rates(posteriors)
+        fresh = votes.posteriors(marginals, rates)
+        change = max(
+            abs(a - b) for new, old in zip(fresh, posteriors, strict=True) for a, b in zip(new, old, strict=True)
+        )
         posteriors, done = fresh, done + 1
-    return Consensus(posteriors, marginals, rates, done, change)
+    return votes.named(posteriors, marginals, rates, done, change)
 
 
 def accuracy(found: Mapping[str, str], gold: Mapping[str, str]) -> float | None:
@@ -69,41 +71,73 @@ def _votes(judgments: Judgments) -> dict[str, Counter[str]]:
     return votes
 
 
-def _error_rates(
-    judgments: Judgments, labels: list[str], posteriors: Mapping[str, Mapping[str, float]]
-) -> dict[str, dict[str, dict[str, float]]]:
-    weight = {worker: {true: dict.fromkeys(labels, 0.0) for true in labels} for worker in judgments.workers}
-    for item, worker, given in judgments.given:
-        for true in labels:
-            weight[worker][true][given] += posteriors[item][true]
-    return {
-        worker: {true: _shares(row) for true, row in matrix.items()} for worker, matrix in weight.items()
-    }  # fmt: skip
+@dataclass(frozen=True, slots=True)
+class _Votes:
+    """The judgments as numbers: places in the lists of items, workers and labels, which are quicker than names."""
+
+    items: list[str]
+    workers: list[str]
+    labels: list[str]
+    given: list[tuple[int, int, int]]
+
+    @classmethod
+    def of(cls, judgments: Judgments) -> _Votes:
+        items, workers, labels = judgments.items, judgments.workers, judgments.labels
+        item_at, worker_at, label_at = ({name: n for n, name in enumerate(names)} for names in (items, workers, labels))
+        return cls(items, workers, labels, [(item_at[i], worker_at[w], label_at[k]) for i, w, k in judgments.given])
+
+    def shares(self) -> list[list[float]]:
+        """For each item the share of the votes that each label got."""
+        counts = [[0.0] * len(self.labels) for _ in self.items]
+        for item, _, label in self.given:
+            counts[item][label] += 1
+        return [_shares(row) for row in counts]
+
+    def error_rates(self, posteriors: list[list[float]]) -> list[list[list[float]]]:
+        """For each worker and true label, how often the worker gives each label."""
+        size = range(len(self.labels))
+        weight = [[[0.0] * len(self.labels) for _ in size] for _ in self.workers]
+        for item, worker, label in self.given:
+            matrix = weight[worker]
+            for true, probability in enumerate(posteriors[item]):
+                matrix[true][label] += probability
+        return [[_shares(row) for row in matrix] for matrix in weight]
+
+    def posteriors(self, marginals: list[float], rates: list[list[list[float]]]) -> list[list[float]]:
+        """For each item the probability of each label, given everybody's error rates."""
+        size = range(len(self.labels))
+        logs = [[[log(max(matrix[true][label], _SMALLEST)) for true in size] for label in size] for matrix in rates]
+        prior = [log(max(share, _SMALLEST)) for share in marginals]
+        sums = [list(prior) for _ in self.items]
+        for item, worker, label in self.given:
+            own = sums[item]
+            for true, value in enumerate(logs[worker][label]):
+                own[true] += value
+        return [_shares([exp(value - max(values)) for value in values]) for values in sums]
+
+    def named(
+        self,
+        posteriors: list[list[float]],
+        marginals: list[float],
+        rates: list[list[list[float]]],
+        rounds: int,
+        change: float,
+    ) -> Consensus:
+        """The outcome under the names of items, workers and labels."""
+        return Consensus(
+            {item: self._by_label(row) for item, row in zip(self.items, posteriors, strict=True)},
+            self._by_label(marginals),
+            {
+                worker: {true: self._by_label(row) for true, row in zip(self.labels, matrix, strict=True)}
+                for worker, matrix in zip(self.workers, rates, strict=True)
+            },
+            rounds, change,
+        )  # fmt: skip
+
+    def _by_label(self, values: list[float]) -> dict[str, float]:
+        return dict(zip(self.labels, values, strict=True))
 
 
-def _shares(row: Mapping[str, float]) -> dict[str, float]:
-    total = sum(row.values())
-    return {label: value / total if total else 0.0 for label, value in row.items()}
-
-
-def _posteriors(
-    judgments: Judgments, labels: list[str], marginals: Mapping[str, float],
-    rates: Mapping[str, Mapping[str, Mapping[str, float]]],
-) -> dict[str, dict[str, float]]:  # fmt: skip
-    logs = {
-        worker: {given: [log(max(matrix[true][given], _SMALLEST)) for true in labels] for given in labels}
-        for worker, matrix in rates.items()
-    }  # fmt: skip
-    prior = [log(max(marginals[k], _SMALLEST)) for k in labels]
-    sums = {item: list(prior) for item in judgments.items}
-    for item, worker, given in judgments.given:
-        own = sums[item]
-        for index, value in enumerate(logs[worker][given]):
-            own[index] += value
-    found = {}
-    for item, values in sums.items():
-        highest = max(values)
-        odds = [exp(value - highest) for value in values]
-        total = sum(odds)
-        found[item] = {label: odd / total for label, odd in zip(labels, odds, strict=True)}
-    return found
+def _shares(row: list[float]) -> list[float]:
+    total = sum(row)
+    return [value / total if total else 0.0 for value in row]

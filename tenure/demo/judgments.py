@@ -64,7 +64,9 @@ def _rows(text: str) -> Iterator[tuple[int, list[str]]]:
     reader = csv.reader(io.StringIO(text))
     header = next(reader, [])
     if header != _COLUMNS:
-        raise MalformedJudgments(f"line 1: the columns must be {', '.join(_COLUMNS)}, not {', '.join(header) or 'none'}")
+        raise MalformedJudgments(
+            f"line 1: the columns must be {', '.join(_COLUMNS)}, not {', '.join(header) or 'none'}"
+        )
     for row in reader:
         if len(row) != len(_COLUMNS):
             raise MalformedJudgments(f"line {reader.line_num}: {len(row)} fields where {len(_COLUMNS)} are needed")

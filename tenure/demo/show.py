@@ -1,0 +1,102 @@
+"""The demonstration from beginning to end: play, show what came of it, check what was promised."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from rich.console import Console
+from rich.text import Text
+
+from tenure.demo.acts import Cast, Play
+from tenure.demo.narrator import Narrator
+from tenure.demo.promises import Promise, promises
+from tenure.demo.stage import Stage, set_up
+from tenure.engine.verify import Report
+from tenure.model import euid
+from tenure.sdk.client import Tenure
+from tenure.sdk.public_form import public
+from tenure.store.postgres.migrate import migrate
+from tenure.terminal.listing import table
+from tenure.terminal.reasons import reasons_told
+from tenure.terminal.verification import verification
+from tenure.terminal.wording import age, state
+
+_WINDOW = 300.0
+
+
+def show_it(dsn: str, console: Console, document: Callable[[Any], None] | None = None) -> bool:
+    """Run it on the database behind ``dsn``; True where all promises were kept. ``document`` gets the outcome as data."""
+    migrate(dsn)
+    stage = set_up(dsn)
+    try:
+        console.print(Text(f"Tenure at work, for the tenant {stage.tenant}; files in {stage.folder}", style="bold"))
+        narrator = Narrator(stage.client, console, stage.crew)
+        cast = Play(stage, narrator).run()
+        report = stage.client.verify()
+        kept = promises(stage.client, cast, report)
+        _outcome(stage, cast, report, kept, narrator, console)
+        if document is not None:
+            document(_data(stage, cast, report, kept))
+        return all(promise.kept for promise in kept)
+    finally:
+        stage.close()
+
+
+def _outcome(
+    stage: Stage, cast: Cast, report: Report, kept: list[Promise], narrator: Narrator, console: Console
+) -> None:
+    client = stage.client
+    narrator.act("What happened to each subject")
+    rows = [_row(client, name, uid) for name, uid in cast.subjects.items()]
+    console.print(table(["!subject", "name", "chain", "!state", ">attempts", ">facts"], rows))
+    for name in ("dog, on a GPU", "dog, tonight"):
+        narrator.act(f"Why does “{name}” wait? (tenure subject why)")
+        console.print(*reasons_told([r for r in client.why(cast.subjects[name]) if r.blocking]), sep="\n")
+    narrator.act("The queues (tenure queue list, tenure top)")
+    columns = ["queue", ">depth", ">oldest", ">done", ">failed", ">expired", ">replays", ">dead", ">held"]
+    counts = client.metrics(window_seconds=_WINDOW)
+    console.print(
+        table(columns, [
+            (c.queue_key, c.queue_depth, age(c.oldest_job_age_seconds), round(c.throughput_success_per_minute * _WINDOW / 60),
+             c.retryable_failures_total + c.terminal_failures_total, c.expired_leases_total, c.idempotent_replay_total,
+             c.dead_letter_count, c.held_count)
+            for c in counts
+        ])
+    )  # fmt: skip
+    narrator.act("The evidence (tenure verify)")
+    console.print(*verification(report), sep="\n")
+    narrator.act("What was promised")
+    for promise in kept:
+        console.print(
+            Text("✓ " if promise.kept else "✗ ", style="green" if promise.kept else "bold red").append(promise.text)
+        )
+    dog = euid.format_euid(euid.SUBJECT, cast.subjects["dog"])
+    narrator.act("Look further")
+    for command in (
+        f"tenure --tenant {stage.tenant} subject history {dog}", f"tenure --tenant {stage.tenant} subject lineage {dog}",
+        f"tenure --tenant {stage.tenant} lease list --status all", f"tenure --tenant {stage.tenant} top",
+    ):  # fmt: skip
+        console.print(f"  {command}")
+
+
+def _row(client: Tenure, name: str, uid: int) -> tuple[Any, ...]:
+    thread = client.history(uid).thread
+    attempts = sorted(thread.attempts.values(), key=lambda a: a.uid)
+    chain = list(dict.fromkeys(a.queue_key or "" for a in attempts)) or [thread.envelope.next_queue_key or ""]
+    chain = chain if len(chain) < 3 else [chain[0], "…", chain[-1]]
+    return (
+        euid.format_euid(euid.SUBJECT, uid), name, " → ".join(chain), state(thread.envelope.state), len(attempts),
+        thread.envelope.seq,
+    )  # fmt: skip
+
+
+def _data(stage: Stage, cast: Cast, report: Report, kept: list[Promise]) -> dict[str, Any]:
+    standing = {name: stage.client.inspect(uid) for name, uid in cast.subjects.items()}
+    return {
+        "tenant": stage.tenant, "folder": str(stage.folder), "killed": cast.killed,
+        "subjects": {name: public(each) for name, each in standing.items()},
+        "verify": {"clean": report.clean, **public(report)},
+        "promises": [{"promise": promise.text, "kept": promise.kept} for promise in kept],
+        "kept": all(promise.kept for promise in kept),
+    }  # fmt: skip
