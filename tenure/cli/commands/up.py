@@ -1,0 +1,56 @@
+"""``tenure up``: everything that is needed to work, with one command."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from tenure.cli.call import Call, call_of
+from tenure.cli.commands import worker
+from tenure.cli.connection import Database, database
+from tenure.store.postgres.migrate import Migration, migrate
+from tenure.terminal.listing import fields
+
+NAME = "up"
+
+
+def run(
+    context: typer.Context,
+    worker_of: Annotated[str | None, typer.Option("--worker", metavar="MODULE:APP", help="Also run a worker here.")] = None,
+    concurrency: Annotated[int, typer.Option(min=1, help="Of the worker: handlers at once.")] = 100,
+) -> None:  # fmt: skip
+    """Start the embedded PostgreSQL (where no DSN is given), bring the schema up to date, say where everything is."""
+    call = call_of(context)
+    found = database(call.dsn, start=True)
+    applied = migrate(found.dsn)
+    call.dsn = found.dsn
+    call.answer(_document(found, applied), fields(_shown(found, applied)), *_next_steps(call, worker_of))
+    if worker_of is not None:
+        worker.work(call, worker_of, {"concurrency": concurrency})
+
+
+def _document(found: Database, applied: list[Migration]) -> dict[str, Any]:
+    return {
+        "dsn": found.public_dsn, "embedded": found.embedded, "server": found.server, "data": found.data,
+        "note": found.note, "applied": [str(step) for step in applied],
+    }  # fmt: skip
+
+
+def _shown(found: Database, applied: list[Migration]) -> dict[str, Any]:
+    told: dict[str, Any] = {
+        "PostgreSQL": f"{found.server}, {'embedded' if found.embedded else 'yours'}",
+        "DSN": found.public_dsn,
+    }
+    if found.data:
+        told["data"] = found.data
+    if found.note:
+        told["note"] = found.note
+    told["schema"] = f"up to date, {len(applied)} step(s) applied now" if applied else "up to date"
+    return told
+
+
+def _next_steps(call: Call, worker_of: str | None) -> list[str]:
+    if worker_of is not None:
+        return []
+    return ["", "Next: tenure demo | tenure top | tenure worker MODULE:APP | tenure down stops the server."]

@@ -1,0 +1,67 @@
+"""``tenure worker``: run the tasks of an application."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+import typer
+
+from tenure.cli.call import Call, call_of
+from tenure.cli.loading import load
+from tenure.cli.logs import log_to
+from tenure.model.states import WorkerType
+from tenure.sdk.worker import Worker
+
+NAME = "worker"
+
+
+def run(
+    context: typer.Context,
+    application: Annotated[str, typer.Argument(metavar="MODULE:APP", help="Where the tasks are: shop.jobs:app.")],
+    queue: Annotated[list[str] | None, typer.Option("--queue", help="Serve these only (repeat); else all of its tasks'.")] = None,
+    concurrency: Annotated[int, typer.Option("--concurrency", help="Handlers at once.")] = 100,
+    prefetch: Annotated[int | None, typer.Option("--prefetch", help="How many more are held ready.")] = None,
+    batch: Annotated[int, typer.Option("--batch", help="At most so many in one claim.")] = 100,
+    processes: Annotated[int, typer.Option("--processes", help="For tasks on the process executor.")] = 2,
+    worker_key: Annotated[str | None, typer.Option("--worker-key", help="An identity that outlives the process.")] = None,
+    display_name: Annotated[str, typer.Option("--display-name", help="What people call it.")] = "",
+    worker_type: Annotated[WorkerType, typer.Option("--type", help="What it is.")] = WorkerType.SERVICE,
+    capability: Annotated[list[str] | None, typer.Option("--capability", help="What it can do (repeat).")] = None,
+    site: Annotated[list[str] | None, typer.Option("--site", help="Site scope (repeat).")] = None,
+    platform: Annotated[list[str] | None, typer.Option("--platform", help="Platform scope (repeat).")] = None,
+    assay: Annotated[list[str] | None, typer.Option("--assay", help="Assay scope (repeat).")] = None,
+    lease_ttl: Annotated[int | None, typer.Option("--lease-ttl", help="Seconds that a lease lasts, else the queue's.")] = None,
+    grace: Annotated[float, typer.Option("--grace", help="Seconds that running handlers get when it is asked to stop.")] = 30.0,
+    sweep: Annotated[float, typer.Option("--sweep", help="Seconds between looks for leases that others let run out.")] = 5.0,
+    listen_dsn: Annotated[str | None, typer.Option("--listen-dsn", help="A direct DSN for LISTEN, beside a pooler.")] = None,
+    drain: Annotated[bool, typer.Option("--drain", help="Stop once nothing is left to claim.")] = False,
+) -> None:  # fmt: skip
+    """Run the tasks of an application until Ctrl-C or SIGTERM, which let it finish or give back what it holds."""
+    options: dict[str, Any] = {
+        "queues": queue or None, "concurrency": concurrency, "prefetch": concurrency if prefetch is None else prefetch,
+        "batch": batch, "processes": processes, "worker_key": worker_key, "display_name": display_name,
+        "worker_type": worker_type, "capabilities": capability or (), "site_scope": site or (),
+        "platform_scope": platform or (), "assay_scope": assay or (), "lease_ttl_seconds": lease_ttl, "grace": grace,
+        "sweep_interval": sweep, "listen_dsn": listen_dsn, "drain": drain,
+    }  # fmt: skip
+    work(call_of(context), application, options)
+
+
+def work(call: Call, application: str, options: Mapping[str, Any]) -> None:
+    """Load the application, run a worker for it, and say at the end what it did."""
+    log_to(call)
+    # An application that names no database of its own takes that of the command line.
+    for variable, given in (("TENURE_DSN", call.dsn), ("TENURE_TENANT", call.tenant), ("TENURE_ACTOR", call.actor)):
+        if given:
+            os.environ[variable] = given
+    client = load(application, verbose=call.verbose)
+    worker = Worker(client, **options)
+    worker.run()
+    report = worker.report()
+    done = ", ".join(f"{name} {count:,}" for name, count in report.items() if count)
+    call.answer(
+        {"event": "stopped", "reason": worker.reason, **report},
+        f"Stopped ({worker.reason.rstrip('.')}): {done or 'nothing was done'}.",
+    )

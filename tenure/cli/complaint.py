@@ -1,0 +1,58 @@
+"""Tells people what went wrong: code, what happened, what to do next; never a stack trace for a mistake of theirs."""
+
+from __future__ import annotations
+
+import json
+import sys
+import traceback
+
+import psycopg
+
+from tenure.cli.exit_codes import ExitCode
+from tenure.model.errors import InvalidPayload, InvalidRequest, StoreUnavailable, TenureError
+from tenure.sdk.public_form import public
+from tenure.store.postgres.translation import translated
+from tenure.terminal.wording import shown
+
+_UNAVAILABLE = 503
+
+
+def complain(error: BaseException, *, as_json: bool, verbose: bool) -> ExitCode:
+    """Write an error to stderr and say with which status to end."""
+    told = as_told(error)
+    if told is None:
+        _write("internal_error", f"{type(error).__name__}: {error}",
+               "This is a defect of Tenure. Run it again with --verbose and report what it prints.", as_json, {})  # fmt: skip
+    else:
+        _write(told.code, told.message, told.hint, as_json, told.evidence)
+    if verbose:
+        traceback.print_exception(error)
+    if told is None:
+        return ExitCode.DEFECT
+    return ExitCode.UNAVAILABLE if told.status == _UNAVAILABLE else ExitCode.REFUSED
+
+
+def as_told(error: BaseException) -> TenureError | None:
+    """The error for people behind an exception; None for a defect of our own."""
+    if isinstance(error, RecursionError):
+        return InvalidPayload("The JSON is nested too deeply.", "Flatten it, or keep it in a payload and refer to it.")
+    if isinstance(error, UnicodeError):
+        return InvalidRequest("An argument is not valid Unicode text.", "Type it again, in UTF-8.")
+    if isinstance(error, psycopg.ProgrammingError) and error.sqlstate is None:
+        return InvalidRequest(f"This is no PostgreSQL DSN: {str(error).strip()}.",
+                              "Give one like postgresql://user@host:5432/database.")  # fmt: skip
+    told = translated(error)
+    if told is None and isinstance(error, psycopg.Error):
+        return StoreUnavailable(f"The database answered: {str(error).strip()}.", "See the log of the server.")
+    return told
+
+
+def _write(code: str, message: str, hint: str, as_json: bool, evidence: object) -> None:
+    if as_json:
+        text = json.dumps(
+            {"error": {"code": code, "message": message, "hint": hint, "evidence": public(evidence)}}, default=str
+        )
+    else:
+        text = f"Error ({code}): {shown(message)}" + (f"\n{shown(hint)}" if hint else "")
+    sys.stderr.write(text + "\n")
+    sys.stderr.flush()
