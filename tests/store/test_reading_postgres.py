@@ -273,9 +273,17 @@ def test_leases_are_listed_newest_first_by_status_queue_and_worker(lab: Lab) -> 
     assert listed(None) == [three.lease, two.lease, one.lease]
     assert listed(LeaseStatus.ACTIVE) == [three.lease, two.lease]
     assert listed(LeaseStatus.COMPLETED) == [one.lease]
+    assert listed(LeaseStatus.ACTIVE, 1, before=three.lease) == [two.lease]
     assert listed(LeaseStatus.ACTIVE, queue_key="q") == listed(LeaseStatus.ACTIVE, worker=lab.worker.uid) == [two.lease]
     assert listed(None, queue_key="q") == listed(None, worker=lab.worker.uid) == [two.lease, one.lease]
-    assert listed(None, 1, before=three.lease) == listed(LeaseStatus.ACTIVE, 1, before=three.lease) == [two.lease]
+    lab.later(86_400)
+    lab.sweep()
+    assert listed(LeaseStatus.EXPIRED) == [three.lease, two.lease]
+    assert (
+        listed(LeaseStatus.EXPIRED, 1, before=three.lease) == listed(LeaseStatus.EXPIRED, queue_key="q") == [two.lease]
+    )
+    assert listed(LeaseStatus.EXPIRED, worker=second.uid) == [three.lease]
+    assert listed(None, 1, before=three.lease) == [two.lease]
 
 
 def test_dead_letters_and_holds_are_listed_newest_first_all_or_what_waits(lab: Lab) -> None:

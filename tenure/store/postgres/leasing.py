@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from psycopg import errors as pg
@@ -17,15 +17,10 @@ from tenure.model.result import ActionResult
 from tenure.model.states import State
 from tenure.store.operation import Op, Statement
 from tenure.store.postgres import rows
+from tenure.store.postgres.order import LATEST, after_params
 from tenure.store.postgres.registry import Registry
 from tenure.store.records import Claimed, Finish, Gate, Refused
 from tenure.store.tracing import trace_id
-
-#: Where a scan starts when there is no hint: before every key.
-FIRST: tuple[int, str, str, str, int] = (-(2**31), "-infinity", "-infinity", "-infinity", 0)
-
-
-_LATEST = datetime.max.replace(tzinfo=UTC)
 
 
 class Leasing(Registry):
@@ -39,14 +34,13 @@ class Leasing(Registry):
         self, tenant: int, request: ClaimItems, actor: str, after: OrderKey | None, *, past_gate: bool
     ) -> Op[tuple[Gate, list[Claimed]]]:
         """See ``Store.claim``."""
-        rank, due, eligible, created, uid = _hint(after)
         params = {
             "tenant": tenant, "worker": request.worker, "incarnation": request.incarnation,
-                "queue_key": request.queue_key, "limit": request.limit, "start": request.start,
-                "ttl": request.ttl_seconds, "token_hash": request.token_hash, "actor": actor, "trace_id": trace_id(),
-                "claim_key": request.idempotency_key, "past_gate": past_gate,
-                "claim_hash": request.payload_hash() if request.idempotency_key else None,
-                "after_priority": rank, "after_due": due, "after_eligible": eligible, "after_created": created, "after_uid": uid,
+            "queue_key": request.queue_key, "limit": request.limit, "start": request.start,
+            "ttl": request.ttl_seconds, "token_hash": request.token_hash, "actor": actor, "trace_id": trace_id(),
+            "claim_key": request.idempotency_key, "past_gate": past_gate,
+            "claim_hash": request.payload_hash() if request.idempotency_key else None,
+            **after_params(after),
         }  # fmt: skip
         taken = yield from self._take(params)
         if not taken:
@@ -165,18 +159,11 @@ def _one(statement: Statement) -> Op[Any]:
     return (yield statement)
 
 
-def _hint(after: OrderKey | None) -> tuple[int, Any, Any, Any, int]:
-    if after is None:
-        return FIRST
-    rank, due, eligible, created, uid = after
-    return rank, "infinity" if due == _LATEST else due, eligible, created, uid
-
-
 def _claimed(row: Sequence[Any], request: ClaimItems, codes: dict[int, str]) -> Claimed:
     (_, _, _, now, ttl, lease, subject, number, state, revision, seq, slot, action_key, rank, due, eligible, created,
      template, name, external_ref, properties, payload_ref, correlation_id) = row  # fmt: skip
     return Claimed(
         lease, subject, request.queue_key, request.worker, number, State(state), revision, seq, slot, now,
         now + timedelta(seconds=ttl), ttl, request.start, codes[template], name, external_ref, action_key, -rank,
-        properties, payload_ref, correlation_id, (rank, due or _LATEST, eligible, created, subject),
+        properties, payload_ref, correlation_id, (rank, due or LATEST, eligible, created, subject),
     )  # fmt: skip

@@ -11,6 +11,9 @@ from tenure.model.fact import Fact
 from tenure.model.thread import SubjectThread
 from tenure.store.postgres import rows
 
+# Numbers keep the digits that were hashed: jsonb knows 1.10, a float does not.
+_parse = json.JSONDecoder(parse_float=Decimal).decode
+
 
 def proof_of(row: rows.Row) -> tuple[SubjectThread, list[Fact]]:
     """The thread with all its attempts, holds, dead letters and outputs, and all its facts."""
@@ -19,8 +22,7 @@ def proof_of(row: rows.Row) -> tuple[SubjectThread, list[Fact]]:
 
 
 def _fact(row: rows.Row) -> Fact:
-    # Numbers keep the digits that were hashed: jsonb knows 1.10, a float does not.
-    data = json.loads(row["data"], parse_float=Decimal) if row["data"] is not None else None
+    data = _parse(row["data"]) if row["data"] is not None else None
     return rows.fact(
         {
             **row, "at": datetime.fromisoformat(row["at"]), "data": data,

@@ -100,7 +100,9 @@ class Reading(Registry):
         """See ``Store.leases``."""
         params = _page(tenant, limit, before) | {"queue_key": queue_key, "worker": worker}
         if status is LeaseStatus.ACTIVE:
-            found = yield Statement("live_leases_listed", params)
+            found = yield Statement("active_leases", params)
+        elif status is LeaseStatus.EXPIRED:
+            found = yield Statement("expired_leases", params)
         else:
             found = yield Statement("leases", params | {"status": str(status) if status is not None else None})
         return [_lease(row) for row in found]
