@@ -1,7 +1,7 @@
 """One bracketed round (argv[1]): every peer measurement has the raw limit run right before it and right after it,
 so that the ratio to the limit is taken over the same half minute of a shared machine."""
 import json, sys
-r = int(sys.argv[1])
+r = int(sys.argv[1]) if __name__ == "__main__" else 1
 BEST = {"procrastinate": {"concurrency": 10, "pool": 10}, "pgqueuer": {"batch": 1000}, "oban": {"limit": 500, "pool": 10},
         "chancy": {"concurrency": 1000}, "dbos": {"poll": 0.1}, "absurd": {"concurrency": 1000}, "tenure": {}}
 N = {"procrastinate": 1500, "pgqueuer": 10000, "oban": 5000, "chancy": 5000, "dbos": 4000, "absurd": 3000, "tenure": 10000}
@@ -43,4 +43,5 @@ if r <= 3:
     for p in peers:
         add("raw", "latency", 60, f"lat.{p}.pre", set={"kind": "listen"})
         add(p, "latency", 200, f"lat.{p}.x", set=BEST[p])
-print(json.dumps(P))
+if __name__ == "__main__":
+    print(json.dumps(P))
