@@ -11,12 +11,13 @@ from tenure.model.errors import InvalidRequest
 
 def connection_of(transaction: Any) -> psycopg.Connection[Any]:
     """The sync connection of a psycopg connection, a SQLAlchemy ``Session`` or ``Connection``, or a ``Within``."""
-    found = transaction
-    if not isinstance(found, psycopg.Connection):
-        found = getattr(found, "connection", found)
-        if callable(found):  # a SQLAlchemy Session: this also begins its transaction
-            found = found().connection
-        found = getattr(found, "driver_connection", found)
+    found = getattr(transaction, "connection", transaction)
+    if callable(found):  # a SQLAlchemy Session: this also begins its transaction
+        found = found().connection
+    elif callable(getattr(transaction, "in_transaction", None)) and not transaction.in_transaction():
+        # A SQLAlchemy Connection that has not begun would not commit what it knows nothing of.
+        transaction.begin()
+    found = getattr(found, "driver_connection", found)
     if isinstance(found, psycopg.Connection):
         return found
     raise _unusable(transaction)
@@ -27,13 +28,12 @@ async def async_connection_of(transaction: Any) -> psycopg.AsyncConnection[Any]:
     ``AsyncWithin``.
     """
     found = getattr(transaction, "transaction_of", transaction)
-    if not isinstance(found, psycopg.AsyncConnection):
-        connection = getattr(found, "connection", None)
-        if callable(connection):  # an AsyncSession
-            found = await connection()
-        raw = getattr(found, "get_raw_connection", None)
-        if callable(raw):  # an AsyncConnection
-            found = (await raw()).driver_connection
+    if callable(getattr(found, "get_raw_connection", None)):  # an AsyncConnection
+        if not found.in_transaction():
+            await found.begin()
+        found = (await found.get_raw_connection()).driver_connection
+    elif callable(getattr(found, "connection", None)):  # an AsyncSession
+        found = (await (await found.connection()).get_raw_connection()).driver_connection
     if isinstance(found, psycopg.AsyncConnection):
         return found
     raise _unusable(transaction)

@@ -61,13 +61,13 @@ class Task(Generic[P, R]):
             )
         self._signature = signature_of(function, key)
         self.job_parameter = self._signature.job_parameter
-        if self.executor == "process" and (self.job_parameter is not None or "<locals>" in function.__qualname__):
+        if self.executor == "process" and (self.job_parameter is not None or "<" in function.__qualname__):
             raise InvalidRequest(
                 f"Task {key!r} cannot run in another process: only names and arguments can go there.",
                 "Define the function at the top of a module, and take no Job.",
             )
 
-    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
+    def __call__(self, /, *args: P.args, **kwargs: P.kwargs) -> R:
         """Run the function here and now."""
         return self.function(*args, **kwargs)
 
@@ -78,7 +78,7 @@ class Task(Generic[P, R]):
         copy.options = replace(self.options, submit={**self.options.submit, **submit})
         return copy
 
-    def submit(self, *args: Any, tx: Any = None, **kwargs: Any) -> Any:
+    def submit(self, /, *args: Any, tx: Any = None, **kwargs: Any) -> Any:
         """Submit a call: an ``ActionResult`` from ``Tenure``, an awaitable of one from ``AsyncTenure``.
 
         With ``tx`` (a psycopg connection, a SQLAlchemy session, or ``app.transaction()``) it commits with the caller's
@@ -88,7 +88,7 @@ class Task(Generic[P, R]):
         request = self.request(*args, **kwargs)
         return client.perform(lambda caller: submit(caller, request))
 
-    def request(self, *args: Any, **kwargs: Any) -> SubmitSubject:
+    def request(self, /, *args: Any, **kwargs: Any) -> SubmitSubject:
         """The request to submit that a call stands for, for ``submit_many``."""
         options = self.options
         fields: dict[str, Any] = {
@@ -99,7 +99,7 @@ class Task(Generic[P, R]):
             fields["max_attempts"] = options.max_attempts
         return validated(SubmitSubject, **(fields | dict(options.submit)))
 
-    def properties(self, *args: Any, **kwargs: Any) -> dict[str, Any]:
+    def properties(self, /, *args: Any, **kwargs: Any) -> dict[str, Any]:
         """The arguments of a call as JSON-ready properties."""
         return self._signature.properties(args, kwargs)
 
