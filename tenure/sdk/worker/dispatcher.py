@@ -69,7 +69,11 @@ class Dispatcher:
             self._listener.heard.clear()
             # Where handlers were still at work, what they left behind may have come after the claims of this pass.
             alone = not len(self._holding)
-            if await self._pass():
+            looking = asyncio.ensure_future(self._pass())
+            # Once the claim is on its way, what the last one brought begins: database and handlers work side by side.
+            await asyncio.sleep(0)
+            self._begin()
+            if await looking:
                 self._poll = self._options.poll_min
                 continue
             if self._options.drain and alone:
@@ -90,12 +94,14 @@ class Dispatcher:
             limit = self._room(queue)
             if limit < 1 or self._stopped.is_set():
                 continue
-            taken = await self._claim(queue, limit)
-            if taken:
-                # Back to the most urgent queue, after the handlers had their turn.
-                await asyncio.sleep(0)
-                return True
+            if await self._claim(queue, limit):
+                return True  # back to the most urgent queue
         return False
+
+    def _begin(self) -> None:
+        """Begin with what was taken; once stopped, it is given back instead."""
+        while self._taken and not self._stopped.is_set():
+            self._executing.start(self._taken.popleft())
 
     def _room(self, queue: Queue) -> int:
         if self._keeper.worker.status is not WorkerStatus.ONLINE:
@@ -139,10 +145,7 @@ class Dispatcher:
             self.claims += 1
             self.claimed += len(taken)
             again |= cursor.note(hint, taken, limit, time.monotonic() - asked_at)
-            for item in taken:
-                held = self._holding.add(item, token, asked_at)
-                if not self._stopped.is_set():
-                    self._executing.start(held)
+            self._taken.extend([self._holding.add(item, token, asked_at) for item in taken])
             if taken or not again or self._stopped.is_set():
                 return taken
 
