@@ -52,6 +52,7 @@ from tenure.model.thread import FOREVER, SubjectThread, fold
 from tenure.model.transitions import TABLE, Action
 from tenure.model.visibility import is_visible, obstacles
 from tests.model.scene import SUBJECT, T0, TEMPLATE, A, B, Scene, queue, token_of, worker
+from tests.model.sentences import is_advice, is_message
 
 STEP = timedelta(seconds=60)
 POLICY: dict[str, Any] = {
@@ -438,8 +439,8 @@ def _broken_visibility(standing: Standing) -> Iterator[str]:
     reasons = obstacles(thread, queue_, now)
     if not lawful and not any(r.blocking for r in reasons):
         yield "not visible for no reason"
-    if any(not r.message or not r.remedy for r in reasons):
-        yield "a reason without a remedy"
+    if any(not (is_message(r.message) and is_advice(r.remedy)) for r in reasons):
+        yield f"a reason without a sentence, or without a remedy: {reasons}"
     waits_for = {"retry_window", "not_yet_due", "hold_active", "terminal_state", "active_lease", "attempts_exhausted"}
     someone = {State.WAITING_EXTERNAL, State.PENDING}
     if not lawful and thread.envelope.state not in someone and not waits_for & {r.code for r in reasons}:

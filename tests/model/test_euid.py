@@ -74,6 +74,20 @@ def test_what_no_object_can_have_is_out_of_range() -> None:
         parse_euid("SX-00")
 
 
+def test_zero_has_a_label_although_no_object_has_it() -> None:
+    assert format_euid("SX", 0) == "SX-00"
+
+
+@pytest.mark.parametrize("digits", [13, 14])
+def test_leading_zeros_do_no_harm_up_to_the_length_of_a_label(digits: int) -> None:
+    assert parse_euid("SX-" + "1008".rjust(digits + 1, "0")) == 1024
+
+
+def test_a_label_that_is_too_long_is_none() -> None:
+    with pytest.raises(InvalidEuid, match="is not an EUID"):
+        parse_euid("SX-" + "1008".rjust(16, "0"))
+
+
 def test_one_more_than_the_greatest_uid_is_out_of_range() -> None:
     with pytest.raises(InvalidEuid, match="out of range"):
         parse_euid(format_euid("SX", 2**63))

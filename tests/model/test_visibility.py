@@ -10,6 +10,7 @@ import pytest
 from tenure.model.states import State
 from tenure.model.visibility import Reason, eligible_since, is_visible, obstacles
 from tests.model.scene import T0, A, B, Scene, queue
+from tests.model.sentences import is_advice, is_message
 
 
 def fresh(**submission: Any) -> Scene:
@@ -146,8 +147,8 @@ def test_each_obstacle_is_found_with_its_evidence(case: str) -> None:
 
 @pytest.mark.parametrize("case", CASES)
 def test_each_obstacle_says_what_would_change_it(case: str) -> None:
-    scene, code, _ = CASES[case]
-    assert the(scene.why(), code).remedy.endswith((".", "sweep."))
+    scene, _, _ = CASES[case]
+    assert [r for r in scene.why() if not (is_message(r.message) and is_advice(r.remedy))] == []
 
 
 @pytest.mark.parametrize("case", [case for case in CASES if case != "queue disabled"])

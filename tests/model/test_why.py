@@ -9,6 +9,7 @@ from tenure.model.states import WorkerStatus
 from tenure.model.why import Situation, why
 from tenure.model.worker import Worker
 from tests.model.scene import T0, A, B, Scene, worker
+from tests.model.sentences import is_advice, is_message
 
 
 def codes(scene: Scene, *workers: Worker, live: dict[int, int] | None = None, ahead: int | None = None) -> list[str]:
@@ -16,7 +17,9 @@ def codes(scene: Scene, *workers: Worker, live: dict[int, int] | None = None, ah
 
 
 def reasons(scene: Scene, *workers: Worker, live: dict[int, int] | None = None, ahead: int | None = None) -> list[Any]:
-    return why(Situation(scene.thread, scene.queues.get("q"), workers, live or {}, ahead), scene.now)
+    found = why(Situation(scene.thread, scene.queues.get("q"), workers, live or {}, ahead), scene.now)
+    assert all(is_message(r.message) and is_advice(r.remedy) for r in found)
+    return found
 
 
 def test_a_visible_subject_has_a_place_and_takers() -> None:

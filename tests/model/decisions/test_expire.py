@@ -41,6 +41,21 @@ def test_an_attempt_that_had_begun_counts_as_failed_from_the_moment_it_lapsed() 
     assert scene.why() == []
 
 
+def test_the_fact_names_whose_lease_it_was() -> None:
+    scene = Scene()
+    scene.claim(B)
+    fact = scene.wait(60).expire(B)
+    assert (fact.lease, fact.worker, fact.queue_key) == (scene.attempt.uid, B, "q")
+
+
+def test_an_attempt_that_is_spent_is_a_new_revision_although_the_state_stays() -> None:
+    scene = Scene(slots=2)
+    scene.claim(A)
+    revision = scene.envelope.revision
+    scene.wait(60).expire(A)
+    assert (scene.state, scene.envelope.revision) == (State.READY, revision + 1)
+
+
 def test_a_retry_that_never_began_stays_a_retry() -> None:
     scene = Scene()
     scene.claim()
