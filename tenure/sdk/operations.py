@@ -97,6 +97,7 @@ from tenure.store.records import (
     Item,
     LeaseRow,
     QueueCounts,
+    ScanHint,
     Template,
 )  # fmt: skip
 
@@ -126,10 +127,13 @@ def define_queue(caller: Caller, /, queue_key: str, **policy: Any) -> Op[Queue]:
 
 
 def update_queue_policy(
-    caller: Caller, /, queue_key: str, *, expected_revision: int | None = None, **changes: Any
-) -> Op[Queue]:
+    caller: Caller, /, queue_key: str, *, expected_revision: int | None = None, idempotency_key: str | None = None,
+    **changes: Any,
+) -> Op[Queue]:  # fmt: skip
     """Change a queue's policy; key and templates never change."""
-    return queues.update_queue_policy(caller, queue_key, changes, expected_revision=expected_revision)
+    return queues.update_queue_policy(
+        caller, queue_key, changes, expected_revision=expected_revision, idempotency_key=idempotency_key
+    )
 
 
 def retire_queue(caller: Caller, /, queue_key: str, *, reason: str) -> Op[Queue]:
@@ -154,24 +158,32 @@ def heartbeat_worker(
     return workers.heartbeat_worker(caller, worker_uid(worker), incarnation, error_class)
 
 
-def drain_worker(caller: Caller, /, worker: WorkerRef, *, reason: str | None = None) -> Op[Worker]:
+def drain_worker(
+    caller: Caller, /, worker: WorkerRef, *, reason: str | None = None, idempotency_key: str | None = None
+) -> Op[Worker]:
     """Let a worker finish what it holds and claim no more."""
-    return workers.drain_worker(caller, worker_uid(worker), reason)
+    return workers.drain_worker(caller, worker_uid(worker), reason, idempotency_key)
 
 
-def disable_worker(caller: Caller, /, worker: WorkerRef, *, reason: str | None = None) -> Op[Worker]:
+def disable_worker(
+    caller: Caller, /, worker: WorkerRef, *, reason: str | None = None, idempotency_key: str | None = None
+) -> Op[Worker]:
     """Forbid a worker to claim and to renew."""
-    return workers.disable_worker(caller, worker_uid(worker), reason)
+    return workers.disable_worker(caller, worker_uid(worker), reason, idempotency_key)
 
 
-def enable_worker(caller: Caller, /, worker: WorkerRef, *, reason: str | None = None) -> Op[Worker]:
+def enable_worker(
+    caller: Caller, /, worker: WorkerRef, *, reason: str | None = None, idempotency_key: str | None = None
+) -> Op[Worker]:
     """Undo draining or disabling."""
-    return workers.enable_worker(caller, worker_uid(worker), reason)
+    return workers.enable_worker(caller, worker_uid(worker), reason, idempotency_key)
 
 
-def retire_worker(caller: Caller, /, worker: WorkerRef, *, reason: str | None = None) -> Op[Worker]:
+def retire_worker(
+    caller: Caller, /, worker: WorkerRef, *, reason: str | None = None, idempotency_key: str | None = None
+) -> Op[Worker]:
     """Mark a worker as gone."""
-    return workers.retire_worker(caller, worker_uid(worker), reason)
+    return workers.retire_worker(caller, worker_uid(worker), reason, idempotency_key)
 
 
 # Work ----------------------------------------------------------------------------------------------------------------
@@ -189,7 +201,7 @@ def submit_many(caller: Caller, /, requests: Iterable[Mapping[str, Any] | Submit
 def claim(
     caller: Caller, /, worker: Worker, queue_key: str, *, limit: int = 1, start: bool = False, subject: SubjectRef | None = None,
     ttl_seconds: int | None = None, idempotency_key: str | None = None, token: Token | None = None,
-    after: OrderKey | None = None, expected_state: str | None = None, expected_revision: int | None = None,
+    hint: ScanHint | None = None, expected_state: str | None = None, expected_revision: int | None = None,
 ) -> Op[list[Lease]]:  # fmt: skip
     """Take up to ``limit`` subjects, or the one named, under lease; ``start`` makes them RUNNING at once."""
     token = token if token is not None else Token()
@@ -198,7 +210,7 @@ def claim(
         limit=limit, subject=subject_uid(subject) if subject is not None else None, start=start, ttl_seconds=ttl_seconds,
         idempotency_key=idempotency_key, expected_state=expected_state, expected_revision=expected_revision,
     )  # fmt: skip
-    taken = yield from claim_action.claim(caller, request, after)
+    taken = yield from claim_action.claim(caller, request, hint)
     return [Lease(item, token) for item in taken.items]
 
 

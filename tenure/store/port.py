@@ -31,6 +31,7 @@ from tenure.store.records import (
     Loaded,
     QueueCounts,
     Refused,
+    ScanHint,
     Subject,
     Submission,
     Submitted,
@@ -121,12 +122,12 @@ class Store(Protocol):
         """Write what decisions made of loaded threads: facts, envelopes, attempts, holds, dead letters, edges."""
         ...
 
-    def claim(self, tenant: int, request: ClaimItems, actor: str, after: OrderKey | None, *, past_gate: bool
+    def claim(self, tenant: int, request: ClaimItems, actor: str, hint: ScanHint | None, *, past_gate: bool
               ) -> Op[tuple[Gate, list[Claimed]]]:  # fmt: skip
         """Take the first visible subjects in order, in one statement, skipping locked ones.
 
         Where due or lapsed subjects must be seen to first, nothing is taken and the gate says so, unless
-        ``past_gate``. ``after`` is a hint where to start scanning.
+        ``past_gate``. ``hint`` says where to start scanning.
         """
         ...
 

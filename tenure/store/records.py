@@ -97,6 +97,17 @@ class Loaded:
 
 
 @dataclass(frozen=True, slots=True)
+class ScanHint:
+    """Where a claim of a dispatcher that is draining a queue may start to look, past what it has taken itself.
+
+    ``after`` is the place in the queue of the last subject taken, ``live_after`` a lease before the oldest that it holds.
+    """
+
+    after: OrderKey
+    live_after: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Gate:
     """Whether a worker may claim from a queue at this moment, and what has to be seen to first."""
 

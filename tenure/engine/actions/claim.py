@@ -17,14 +17,13 @@ from tenure.model.decisions.unfolding import Context, Unfolding, check_guards
 from tenure.model.eligibility import refusal
 from tenure.model.errors import IdempotencyConflict, NotClaimable, NotFound, QueueUnknown, StateConflict, TenureError
 from tenure.model.fact_types import REGISTRY
-from tenure.model.ordering import OrderKey
 from tenure.model.requests import ClaimItems
 from tenure.model.result import ActionResult
 from tenure.model.states import LeaseStatus, State
 from tenure.model.transitions import Action
 from tenure.model.visibility import obstacles
 from tenure.store.operation import Op
-from tenure.store.records import Claimed, Refused, Target
+from tenure.store.records import Claimed, Refused, ScanHint, Target
 
 _PROMOTE = 10_000
 _SWEEP = 500
@@ -39,10 +38,10 @@ class Claim:
     replayed: bool = False
 
 
-def claim(caller: Caller, request: ClaimItems, after: OrderKey | None = None) -> Op[Claim]:
+def claim(caller: Caller, request: ClaimItems, hint: ScanHint | None = None) -> Op[Claim]:
     """Take up to ``limit`` subjects, or the one asked for; an empty claim changes nothing and keeps no key.
 
-    Raises why the worker may not claim at all, or why that one subject cannot be claimed. ``after`` is a hint where to
+    Raises why the worker may not claim at all, or why that one subject cannot be claimed. ``hint`` tells where to
     start scanning the queue.
     """
     elapsed = logging.stopwatch()
@@ -52,15 +51,19 @@ def claim(caller: Caller, request: ClaimItems, after: OrderKey | None = None) ->
             if isinstance(answer, TenureError):
                 raise answer
         else:
-            answer = Claim((yield from _take(caller, request, after)))
+            answer = Claim((yield from _take(caller, request, hint)))
     if logging.wanted():
         for item in answer.items:
             logging.log_action(caller, Action.CLAIM, _as_result(item, answer.replayed), elapsed())
     return answer
 
 
-def _take(caller: Caller, request: ClaimItems, after: OrderKey | None) -> Op[list[Claimed]]:
-    gate, taken = yield from caller.store.claim(caller.tenant, request, caller.actor, after, past_gate=False)
+def _take(caller: Caller, request: ClaimItems, hint: ScanHint | None) -> Op[list[Claimed]]:
+    if hint is not None:
+        # Only a look at what follows; whoever gives hints looks at the whole queue, with all its gates, in between.
+        _, taken = yield from caller.store.claim(caller.tenant, request, caller.actor, hint, past_gate=True)
+        return taken
+    gate, taken = yield from caller.store.claim(caller.tenant, request, caller.actor, None, past_gate=False)
     if taken:
         return taken
     if gate.allowed and (gate.due or gate.lapsed):

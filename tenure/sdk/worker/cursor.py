@@ -11,7 +11,7 @@ from __future__ import annotations
 import time
 
 from tenure.model.ordering import OrderKey
-from tenure.store.records import Claimed
+from tenure.store.records import Claimed, ScanHint
 
 _SHARE = 20
 _SHORTEST, _LONGEST = 0.05, 2.0
@@ -24,11 +24,13 @@ class Cursor:
         self._after: OrderKey | None = None
         self._full_scan_due = 0.0
 
-    def hint(self) -> OrderKey | None:
-        """Where the next claim may start; None for the beginning."""
-        return self._after if time.monotonic() < self._full_scan_due else None
+    def hint(self, live_after: int) -> ScanHint | None:
+        """Where the next claim may start; None for the beginning. ``live_after`` precedes every lease that is held."""
+        if self._after is None or time.monotonic() >= self._full_scan_due:
+            return None
+        return ScanHint(self._after, live_after)
 
-    def note(self, hint: OrderKey | None, taken: list[Claimed], limit: int, seconds: float) -> bool:
+    def note(self, hint: ScanHint | None, taken: list[Claimed], limit: int, seconds: float) -> bool:
         """Learn from a claim that took ``seconds``. True where the queue must be looked at again from its beginning."""
         if hint is None:
             pause = min(max(seconds * _SHARE, _SHORTEST), _LONGEST)

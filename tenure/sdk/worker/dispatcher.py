@@ -118,7 +118,7 @@ class Dispatcher:
     async def _claim(self, queue: Queue, limit: int) -> list[Claimed]:
         cursor = self._cursors.setdefault(queue.queue_key, Cursor())
         while True:
-            hint = cursor.hint()
+            hint = cursor.hint(self._holding.before_oldest)
             token = Token()
             request = ClaimItems(
                 worker=self._keeper.worker.uid, incarnation=self._keeper.worker.incarnation, queue_key=queue.queue_key,

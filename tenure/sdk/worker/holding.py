@@ -90,6 +90,11 @@ class Holding:
         now = time.monotonic()
         return [held for held in self._held.values() if held.renew_at <= now]
 
+    @property
+    def before_oldest(self) -> int:
+        """A uid before every lease that is held: they are taken, and so kept, in order of uid."""
+        return next(iter(self._held), self.newest + 1) - 1
+
     def all(self) -> list[Held]:
         """Every lease held."""
         return list(self._held.values())

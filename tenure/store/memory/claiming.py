@@ -10,15 +10,15 @@ from tenure.model.attempt import Attempt
 from tenure.model.decisions.claim import decide_claim
 from tenure.model.decisions.unfolding import Context, Unfolding
 from tenure.model.eligibility import refusal
-from tenure.model.ordering import OrderKey, order_key
+from tenure.model.ordering import order_key
 from tenure.model.queue import Queue
 from tenure.model.requests import ClaimItems
 from tenure.model.states import LeaseStatus
-from tenure.model.thread import SubjectThread
+from tenure.model.thread import SubjectThread, fold
 from tenure.model.visibility import is_visible
 from tenure.store.memory.room import operation
 from tenure.store.memory.working import Working
-from tenure.store.records import Claimed, Gate
+from tenure.store.records import Claimed, Gate, ScanHint
 from tenure.store.tracing import trace_id
 
 _NOBODY = Gate(allowed=False)
@@ -29,9 +29,9 @@ class Claiming(Working):
 
     @operation
     def claim(
-        self, tenant: int, request: ClaimItems, actor: str, after: OrderKey | None, *, past_gate: bool
+        self, tenant: int, request: ClaimItems, actor: str, hint: ScanHint | None, *, past_gate: bool
     ) -> tuple[Gate, list[Claimed]]:
-        """See ``Store.claim``. ``after`` is only a hint, and unused: the whole queue is looked at."""
+        """See ``Store.claim``. ``hint`` is only that, and unused: the whole queue is looked at."""
         data = self._data
         worker, queue = data.workers.get(request.worker), data.active_queue(tenant, request.queue_key)
         if worker is None or worker.tenant != tenant or queue is None:
@@ -97,8 +97,13 @@ class Claiming(Working):
         data = self._data
         subject = data.subjects[attempt.subject]
         fact = next(f for f in data.facts[attempt.subject] if f.lease == attempt.uid and f.type == ft.CLAIMED)
-        envelope = data.threads[attempt.subject].envelope
-        assert fact.state is not None and fact.revision is not None and attempt.ttl_seconds is not None
+        before = fold((f for f in data.facts[attempt.subject] if f.seq < fact.seq), subject.template)
+        assert (
+            before is not None
+            and fact.state is not None
+            and fact.revision is not None
+            and attempt.ttl_seconds is not None
+        )
         assert attempt.claimed_at is not None and attempt.queue_key is not None and attempt.worker is not None
         return Claimed(
             lease=attempt.uid, subject=attempt.subject, queue_key=attempt.queue_key, worker=attempt.worker,
@@ -106,7 +111,7 @@ class Claiming(Working):
             slot=attempt.slot, claimed_at=attempt.claimed_at,
             expires_at=attempt.claimed_at + timedelta(seconds=attempt.ttl_seconds), ttl_seconds=attempt.ttl_seconds,
             started=bool((fact.data or {}).get("started")), template=subject.template, name=subject.name,
-            external_ref=subject.external_ref, next_action_key=attempt.action_key, priority=envelope.priority,
+            external_ref=subject.external_ref, next_action_key=attempt.action_key, priority=before.envelope.priority,
             properties=subject.properties, payload_ref=subject.payload_ref, correlation_id=subject.correlation_id,
         )  # fmt: skip
 

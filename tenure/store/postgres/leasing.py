@@ -11,7 +11,6 @@ from psycopg import errors as pg
 
 from tenure.model import fact_types as ft
 from tenure.model.fact_types import REGISTRY
-from tenure.model.ordering import OrderKey
 from tenure.model.requests import ClaimItems
 from tenure.model.result import ActionResult
 from tenure.model.states import State
@@ -19,7 +18,7 @@ from tenure.store.operation import Op, Statement
 from tenure.store.postgres import rows
 from tenure.store.postgres.order import LATEST, after_params
 from tenure.store.postgres.registry import Registry
-from tenure.store.records import Claimed, Finish, Gate, Refused
+from tenure.store.records import Claimed, Finish, Gate, Refused, ScanHint
 from tenure.store.tracing import trace_id
 
 
@@ -31,7 +30,7 @@ class Leasing(Registry):
         self._codes: dict[int, str] = {}
 
     def claim(
-        self, tenant: int, request: ClaimItems, actor: str, after: OrderKey | None, *, past_gate: bool
+        self, tenant: int, request: ClaimItems, actor: str, hint: ScanHint | None, *, past_gate: bool
     ) -> Op[tuple[Gate, list[Claimed]]]:
         """See ``Store.claim``."""
         params = {
@@ -40,7 +39,8 @@ class Leasing(Registry):
             "ttl": request.ttl_seconds, "token_hash": request.token_hash, "actor": actor, "trace_id": trace_id(),
             "claim_key": request.idempotency_key, "past_gate": past_gate,
             "claim_hash": request.payload_hash() if request.idempotency_key else None,
-            **after_params(after),
+            **after_params(hint.after if hint is not None else None),
+            "live_after": hint.live_after if hint is not None else 0,
         }  # fmt: skip
         taken = yield from self._take(params)
         if not taken:

@@ -182,7 +182,7 @@ create table attempt (
 create unique index one_live_lease on attempt (subject, slot) where lease_status = 'ACTIVE';
 create unique index one_slot_a_worker on attempt (subject, worker) where shared and lease_status in ('ACTIVE', 'COMPLETED');
 create index lease_expiry on attempt (queue, expires_at) where lease_status = 'ACTIVE';
-create index worker_live on attempt (worker) where lease_status = 'ACTIVE';
+create index worker_live on attempt (worker, uid) where lease_status = 'ACTIVE';
 create index claim_key on attempt (worker, claim_key) where claim_key is not null;
 
 create table hold (

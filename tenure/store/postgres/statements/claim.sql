@@ -1,5 +1,5 @@
 -- Takes the first visible subjects of one queue for one worker: lease, record, fact and envelope in one go (S1 6.2).
--- Reads the index `claimable` from its start (or from the hint `after_*`) and locks what it takes; every join is a key look-up.
+-- Reads the index `claimable` from its start (or from the hint `after_*`, `live_after`) and locks what it takes; every join is a key look-up.
 with clock as materialized (select tenure.now() as now),
 w as materialized (
     select uid, worker_type, status, drain_requested, capabilities, site_scope, platform_scope, assay_scope, incarnation,
@@ -18,7 +18,7 @@ gate as materialized (
             || case when w.incarnation = 1 then '{}'::jsonb else jsonb_build_object('incarnation', w.incarnation) end as data,
         least(%(limit)s::int, w.max_concurrent_leases - (
             select count(*)::int from (
-                select from tenure.attempt a where a.worker = w.uid and a.lease_status = 'ACTIVE' limit w.max_concurrent_leases) held)) as room,
+                select from tenure.attempt a where a.worker = w.uid and a.uid > %(live_after)s and a.lease_status = 'ACTIVE' limit w.max_concurrent_leases) held)) as room,
         q.enabled and w.status = 'ONLINE' and not w.drain_requested
             and (not q.manual_only or w.worker_type = 'HUMAN_SESSION')
             and w.capabilities @> q.required_worker_capabilities
