@@ -38,7 +38,7 @@ def _check(body: str) -> str:
 
 
 def format_euid(prefix: str, uid: int) -> str:
-    """The EUID of ``uid``, e.g. ``SX-1T86``."""
+    """The EUID of ``uid``, e.g. ``SX-1T8Z``."""
     digits = ""
     rest = uid
     while rest:
@@ -51,10 +51,10 @@ def format_euid(prefix: str, uid: int) -> str:
 def parse_euid(text: str) -> int:
     """The uid behind an EUID, whatever its prefix; a mistyped one raises ``InvalidEuid``."""
     if not isinstance(text, str):
-        raise InvalidEuid(f"An EUID is text, not {type(text).__name__}.", "Give it as it is printed, e.g. SX-1T86.")
+        raise InvalidEuid(f"An EUID is text, not {type(text).__name__}.", "Give it as it is printed, e.g. SX-1T8Z.")
     body = text.strip().upper().rpartition("-")[2]
     if len(body) < 2 or len(body) > 15 or "-" not in text or any(c not in _VALUE for c in body):
-        raise InvalidEuid(f"{text!r} is not an EUID.", "An EUID is a prefix, a dash and base32 characters: SX-1T86.")
+        raise InvalidEuid(f"{text!r} is not an EUID.", "An EUID is a prefix, a dash and base32 characters: SX-1T8Z.")
     canonical = "".join(ALPHABET[_VALUE[c]] for c in body)
     digits, check = canonical[:-1], canonical[-1]
     if _check(digits) != check:

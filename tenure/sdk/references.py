@@ -31,5 +31,5 @@ def worker_uid(reference: WorkerRef) -> int:
 def uid_of(reference: int | str) -> int:
     """The uid behind a uid or an EUID."""
     if isinstance(reference, bool) or not isinstance(reference, int | str):
-        raise InvalidEuid(f"{reference!r} names no object.", "Give an EUID such as SX-1T86.")
+        raise InvalidEuid(f"{reference!r} names no object.", "Give an EUID such as SX-1T8Z.")
     return reference if isinstance(reference, int) else parse_euid(reference)

@@ -24,7 +24,8 @@ def translated(error: BaseException) -> TenureError | None:
         return StoreUnavailable(
             f"The database does not have Tenure's present schema: {message}.", "Run `tenure migrate` on it."
         )
-    if isinstance(error, _PAYLOAD):
+    # Without a sqlstate it is the driver that could not write a value.
+    if isinstance(error, _PAYLOAD) or (isinstance(error, psycopg.DataError) and error.sqlstate is None):
         return InvalidPayload(f"PostgreSQL cannot keep this text: {message}.", "Remove NUL and invalid characters.")
     if isinstance(error, pg.CheckViolation):
         return LawViolation(f"The database refused it: {message}.", "Correct the value that the constraint names.",
