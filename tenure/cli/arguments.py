@@ -19,7 +19,7 @@ from tenure.sdk.client import Tenure
 _RELATIVE = re.compile(r"\+(\d{1,9}(?:\.\d{1,6})?)([smhd])")
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 
-SubjectArgument = Annotated[str | None, typer.Argument(metavar="[SUBJECT]", help="EUID of the subject, e.g. SX-1T86.")]
+SubjectArgument = Annotated[str | None, typer.Argument(metavar="[SUBJECT]", help="EUID of the subject, e.g. SX-1T8Z.")]
 RefOption = Annotated[str | None, typer.Option("--ref", help="Its external reference, instead of the EUID.")]
 ReasonOption = Annotated[str | None, typer.Option("--reason", help="Why; kept as evidence.")]
 NeededReason = Annotated[str, typer.Option("--reason", help="Why; kept as evidence.")]
@@ -30,7 +30,7 @@ KeyOption = Annotated[str | None, typer.Option("--idempotency-key", help="The sa
 def subject_of(client: Tenure, given: str | None, ref: str | None) -> int:
     """The uid of the subject that was named, by EUID or by external reference."""
     if (given is None) == (ref is None):
-        raise InvalidRequest("Name one subject.", "Give its EUID (SX-1T86) or --ref EXTERNAL_REF, not both.")
+        raise InvalidRequest("Name one subject.", "Give its EUID (SX-1T8Z) or --ref EXTERNAL_REF, not both.")
     if given is not None:
         return parse_euid(given)
     assert ref is not None

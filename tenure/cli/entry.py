@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import cache
+
+from typer.main import get_command
 
 from tenure.cli.application import application
 from tenure.cli.complaint import complain
@@ -12,11 +15,17 @@ from tenure.cli.exit_codes import ExitCode
 from tenure.cli.global_options import to_the_front
 
 
+@cache
+def _command() -> Callable[..., object]:
+    """The command line, worked out from the functions' signatures once for a process."""
+    return get_command(application)
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command line (``sys.argv`` by default) and return its exit status."""
     given = to_the_front(sys.argv[1:] if arguments is None else arguments)
     try:
-        application(args=given, prog_name="tenure")
+        _command()(args=given, prog_name="tenure")
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else (ExitCode.DONE if end.code is None else ExitCode.REFUSED)
     except KeyboardInterrupt:

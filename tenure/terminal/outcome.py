@@ -10,7 +10,7 @@ from tenure.terminal.wording import shown, state
 
 
 def outcome(result: ActionResult) -> Text:
-    """``SX-1T86  READY  in queue thumbnails``, and whether it had been done before."""
+    """``SX-1T8Z  READY  in queue thumbnails``, and whether it had been done before."""
     line = Text(euid.format_euid(euid.SUBJECT, result.subject), style="bold").append("  ")
     line.append_text(state(result.state))
     if result.queue_key is not None:

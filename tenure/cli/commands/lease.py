@@ -22,7 +22,7 @@ from tenure.terminal.wording import moment, state
 
 group = typer.Typer(name="lease", help="Leases: who holds what, until when.", no_args_is_help=True)
 
-LeaseArgument = Annotated[str, typer.Argument(metavar="LEASE", help="EUID of the lease, e.g. LX-1T86.")]
+LeaseArgument = Annotated[str, typer.Argument(metavar="LEASE", help="EUID of the lease, e.g. LX-1T8Z.")]
 
 
 class Which(StrEnum):

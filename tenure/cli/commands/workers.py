@@ -18,7 +18,7 @@ from tenure.terminal.wording import age, state
 
 group = typer.Typer(name="workers", help="Workers: services, people, instruments.", no_args_is_help=True)
 
-WorkerArgument = Annotated[str, typer.Argument(metavar="WORKER", help="EUID (WX-1T86) or worker_key.")]
+WorkerArgument = Annotated[str, typer.Argument(metavar="WORKER", help="EUID (WX-1T8Z) or worker_key.")]
 
 
 @group.command("list")
