@@ -4,7 +4,7 @@ SHELL := /bin/bash
 BIN := .venv/bin
 PYTEST_ARGS ?=
 
-.PHONY: help demo test lint format types imports security check bench lock clean
+.PHONY: help demo test lint format types imports security check bench mutants lock clean
 
 help:
 	@echo "make demo    install Tenure in .venv and run the demonstration"
@@ -12,6 +12,7 @@ help:
 	@echo "make check   lint, types, import rules and security rules"
 	@echo "make format  let ruff rewrite the code"
 	@echo "make bench   run the benchmarks"
+	@echo "make mutants break the model in small ways and count what its tests notice (an hour)"
 	@echo "make lock    pin the dependencies again (needs uv)"
 	@echo "make clean   remove .venv, caches and builds (.tenure, your data, stays)"
 
@@ -53,6 +54,10 @@ check: lint types imports security
 bench: .venv/.dev
 	@test -e bench/run.py || { echo "There are no benchmarks yet (bench/run.py)."; exit 1; }
 	$(BIN)/python bench/run.py
+
+mutants: .venv/.dev
+	$(BIN)/python -m pip install --quiet 'mutmut>=3.8'
+	bash tools/mutants.sh
 
 lock:
 	@command -v uv >/dev/null || { echo "make lock needs uv: install it with 'pip install uv'."; exit 1; }
