@@ -74,6 +74,20 @@ def test_a_refusal_names_what_is_missing() -> None:
     assert "b, c" in error.message
 
 
+def test_a_refusal_of_a_former_incarnation_names_both() -> None:
+    error = refusal(worker(incarnation=3), queue(), 0, incarnation=2)
+    assert error is not None
+    assert error.evidence == {"incarnation": 2, "current": 3}
+
+
+def test_a_refusal_without_a_reason_invents_none() -> None:
+    errors = [refusal(worker(status=WorkerStatus.DISABLED), queue(), 0), refusal(worker(), queue(enabled=False), 0)]
+    assert [e.message for e in errors if e] == [
+        "The worker is DISABLED and takes no new work.",
+        "Queue 'q' is disabled.",
+    ]
+
+
 def test_a_refusal_names_both_scopes() -> None:
     error = refusal(worker(site_scope=("muc",)), queue(site_scope=("sfo",)), 0)
     assert error is not None

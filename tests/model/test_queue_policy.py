@@ -10,7 +10,8 @@ from pydantic import ValidationError
 
 from tenure.model import fact_types as ft
 from tenure.model.decisions.queues import decide_define, decide_retire, decide_update
-from tenure.model.errors import InvalidRequest, RevisionConflict
+from tenure.model.errors import InvalidRequest, PayloadTooLarge, RevisionConflict
+from tenure.model.json_text import payload_hash
 from tenure.model.queue import MUTABLE, Queue, QueuePolicy
 from tests.model.scene import T0
 
@@ -114,3 +115,38 @@ def test_a_retired_queue_is_disabled_and_dated() -> None:
     queue, fact = decide_retire(defined(), "replaced", later, "me", None, b"head")
     assert (queue.enabled, queue.retired_at, queue.revision, queue.seq) == (False, later, 2, 2)
     assert (fact.type, fact.data, fact.hash) == (ft.QUEUE_RETIRED, {"reason": "replaced"}, fact.content_hash(b"head"))
+
+
+def test_facts_of_a_queue_tell_who_did_it_and_under_which_key() -> None:
+    queue = defined()
+    updated = decide_update(queue, {"enabled": False}, T0, "me", "k", b"")[1]
+    retired = decide_retire(queue, "replaced", T0, "you", "l", b"")[1]
+    assert updated is not None
+    assert [(f.actor, f.idempotency_key, f.tenant, f.queue_key) for f in (updated, retired)] == [
+        ("me", "k", 1, "q"), ("you", "l", 1, "q"),
+    ]  # fmt: skip
+
+
+def test_under_a_key_the_fact_has_the_hash_of_what_was_asked() -> None:
+    # What was asked, not what differed: the same request again has to be told from another.
+    asked = {"enabled": False, "manual_only": False}
+    keyed = decide_update(defined(), asked, T0, "me", "k", b"")[1]
+    free = decide_update(defined(), asked, T0, "me", None, b"")[1]
+    assert keyed is not None
+    assert free is not None
+    assert (keyed.payload_hash, free.payload_hash) == (payload_hash(asked), None)
+
+
+def test_a_policy_that_is_no_signal_but_data_is_refused() -> None:
+    with pytest.raises(PayloadTooLarge):
+        defined(display_name="x" * 11_000)
+
+
+def test_several_fields_that_cannot_change_are_all_named() -> None:
+    with pytest.raises(InvalidRequest, match="queue_key, uid of a queue cannot be changed"):
+        decide_update(defined(), {"uid": 3, "queue_key": "p"}, T0, "me", None, b"")
+
+
+def test_a_retired_queue_that_is_corrected_stays_retired() -> None:
+    retired = decide_retire(defined(), "replaced", T0, "me", None, b"")[0]
+    assert decide_update(retired, {"display_name": "old"}, T0, "me", None, b"")[0].retired_at == T0

@@ -108,11 +108,13 @@ def lapsed_for_good() -> Scene:
     return scene.wait(60)
 
 
+RETRY = {"retry_at": "2026-01-05T12:00:10.000000+00:00", "attempt_count": 1}
+
 CASES: dict[str, tuple[Scene, str, dict[str, Any]]] = {
     # S1 section 9.3, in its order; capability mismatch is about workers and tested with `why`.
     "active hold": (held(), "hold_active", {"hold": "HX-102C", "placed_by": "tester"}),
     "active lease": (leased(), "active_lease", {"slots_total": 1}),
-    "retry window not reached": (retried(), "retry_window", {"attempt_count": 1}),
+    "retry window not reached": (retried(), "retry_window", RETRY),
     "next queue key missing": (queueless(), "next_queue_missing", {}),
     "state not eligible": (waiting(), "state_not_eligible", {"state": "WAITING_EXTERNAL"}),
     "queue disabled": (disabled(), "queue_disabled", {"queue_key": "q"}),
@@ -275,7 +277,7 @@ def test_a_lease_ends_at_its_very_moment() -> None:
 def test_a_lapsed_lease_does_not_block() -> None:
     scene = leased().wait(60)
     reason = the(scene.why(), "lease_expired")
-    assert not reason.blocking
+    assert reason.blocking is False
     assert reason.evidence["lease"] == "LX-102C"
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from tenure.model import fact_types as ft
 from tenure.model.decisions.workers import decide_register, decide_status
-from tenure.model.errors import InvalidTransition
+from tenure.model.errors import InvalidTransition, PayloadTooLarge
 from tenure.model.states import WorkerStatus
 from tenure.model.worker import Worker, WorkerSpec
 from tests.model.scene import T0
@@ -79,6 +79,30 @@ def test_only_a_stopped_worker_keeps_the_reason() -> None:
 def test_an_enabled_worker_drains_no_longer() -> None:
     worker = moved(moved(registered(), ft.WORKER_DRAINING), ft.WORKER_ENABLED)
     assert (worker.status, worker.drain_requested) == (WorkerStatus.ONLINE, False)
+
+
+def test_the_last_error_outlives_a_new_incarnation() -> None:
+    failed = registered().model_copy(update={"last_error_at": T0, "last_error_class": "TRANSIENT_SYSTEM"})
+    again = decide_register(SPEC, failed, 2, 1, LATER, "me", b"")[0]
+    assert (again.last_error_at, again.last_error_class) == (T0, "TRANSIENT_SYSTEM")
+
+
+def test_facts_of_a_worker_tell_who_did_it_and_which_revision_it_made() -> None:
+    worker, born = decide_register(SPEC, None, 2, 1, T0, "me", b"")
+    drained = decide_status(worker, ft.WORKER_DRAINING, None, LATER, "you", None, born.hash)[1]
+    assert [(f.actor, f.revision, f.tenant, f.thread) for f in (born, drained)] == [("me", 1, 1, 2), ("you", 2, 1, 2)]
+    assert drained.data == {}
+
+
+def test_a_reason_that_is_no_signal_but_data_is_refused() -> None:
+    with pytest.raises(PayloadTooLarge):
+        moved(registered(), ft.WORKER_DISABLED, "x" * 11_000)
+
+
+def test_a_refusal_names_the_status() -> None:
+    with pytest.raises(InvalidTransition) as refused:
+        moved(moved(registered(), ft.WORKER_RETIRED), ft.WORKER_DISABLED)
+    assert refused.value.evidence == {"state": "RETIRED"}
 
 
 @pytest.mark.parametrize(

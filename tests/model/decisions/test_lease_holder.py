@@ -56,7 +56,9 @@ def refused(scene: Scene, act: Callable[..., Fact], kind: type[TenureError], *ar
 @every_action
 def test_the_holder_of_a_live_lease_may_act(name: str) -> None:
     scene, act = under_lease(name)
-    assert act().lease == scene.lease_of(A).uid
+    fact = act(idempotency_key="k")
+    assert (fact.lease, fact.worker, fact.actor) == (scene.lease_of(A).uid, A, "tester")
+    assert (fact.queue_key, fact.idempotency_key, fact.at) == ("q", "k", scene.now)
 
 
 @every_action
