@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+NOBODY = "postgresql://u@127.0.0.1:1/x"
 MISTAKES = [
     ("unknown queue", ["queue", "show", "nope"], 1, "queue_unknown"),
     ("unknown queue to submit to", ["subject", "submit", "--queue", "nope"], 1, "queue_unknown"),
@@ -40,9 +41,9 @@ MISTAKES = [
     ("module that is not there", ["worker", "no_such_module:app"], 1, "invalid_request"),
     ("application without a module", ["worker", "app"], 1, "invalid_request"),
     ("application that is none", ["worker", "json:dumps"], 1, "invalid_request"),
-    ("nobody listens", ["queue", "list", "--dsn", "postgresql://u@127.0.0.1:1/x"], 3, "store_unavailable"),
-    ("nobody listens for up", ["up", "--dsn", "postgresql://u@127.0.0.1:1/x"], 3, "store_unavailable"),
-    ("nobody listens for a worker", ["worker", "tenure.demo.app:app", "--dsn", "postgresql://u@127.0.0.1:1/x"], 3, "store_unavailable"),
+    ("nobody listens", ["queue", "list", "--dsn", NOBODY], 3, "store_unavailable"),
+    ("nobody listens for up", ["up", "--dsn", NOBODY], 3, "store_unavailable"),
+    ("nobody listens for a worker", ["worker", "tenure.demo.app:app", "--dsn", NOBODY], 3, "store_unavailable"),
 ]  # fmt: skip
 
 
