@@ -70,8 +70,8 @@ def _act(caller: Caller, spec: ActionSpec[R], requests: Sequence[R]) -> Op[list[
         outcomes.append(_decide(spec, request, target, index, loaded, context, unfoldings))
     yield from caller.store.apply(list(unfoldings.values()))
     refusals = [
-        refused for request, outcome in zip(requests, outcomes, strict=True)
-        if (refused := refusal_of(caller, spec.action, request, outcome)) is not None
+        refused for request, target, outcome in zip(requests, targets, outcomes, strict=True)
+        if (refused := refusal_of(caller, spec.action, request, outcome, _subject_of(target, loaded))) is not None
     ]  # fmt: skip
     yield from caller.store.refuse(caller.tenant, refusals)
     return outcomes
@@ -81,9 +81,7 @@ def _decide(
     spec: ActionSpec[R], request: R, target: Target, index: int, loaded: Loaded, context: Context,
     unfoldings: dict[int, Unfolding],
 ) -> Outcome:  # fmt: skip
-    subject = target.subject
-    if subject is None:
-        subject = loaded.subject_of_lease.get(attempt_of(target.lease or 0))
+    subject = _subject_of(target, loaded)
     thread = loaded.threads.get(subject) if subject is not None else None
     if subject is None or thread is None:
         what = "subject" if target.lease is None else "lease"
@@ -96,6 +94,10 @@ def _decide(
     except TenureError as error:
         return error
     return result_of(fact, replayed=fact is unfolding.replay)
+
+
+def _subject_of(target: Target, loaded: Loaded) -> int | None:
+    return target.subject if target.subject is not None else loaded.subject_of_lease.get(attempt_of(target.lease or 0))
 
 
 def _told_before(unfolding: Unfolding, target: Target) -> Fact | None:
@@ -124,9 +126,13 @@ def target_of(types: tuple[str, ...], request: Request) -> Target:
     )  # fmt: skip
 
 
-def refusal_of(caller: Caller, action: str, request: Request, outcome: Outcome) -> Refused | None:
+def refusal_of(
+    caller: Caller, action: str, request: Request, outcome: Outcome, subject: int | None = None
+) -> Refused | None:
     """What to keep of a request that changed nothing: conflicts, refusals and replays."""
     fields = _fields(request)
+    if subject is not None:
+        fields["subject"] = subject
     if isinstance(outcome, ActionResult):
         if not outcome.replayed:
             return None

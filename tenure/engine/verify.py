@@ -67,6 +67,7 @@ def _one(store: Store, report: Report, tenant: int | None, subject: int) -> Op[N
     for thread, facts in evidence:
         report.subjects, report.facts, report.attempts = 1, len(facts), len(thread.attempts)
         report.add(subject_divergences(thread, facts))
+    report.add((yield from store.data_divergences([subject])))
 
 
 def _subjects(
@@ -80,6 +81,7 @@ def _subjects(
             report.facts += len(facts)
             report.attempts += len(thread.attempts)
             report.add(subject_divergences(thread, facts))
+        report.add((yield from store.data_divergences(uids)))
         after = uids[-1]
         if progress is not None:
             progress(report.subjects, max(total, report.subjects))

@@ -235,6 +235,10 @@ class Store(Protocol):
         """For each subject: the thread as its rows have it, and its facts."""
         ...
 
+    def data_divergences(self, uids: Sequence[int]) -> Op[list[Divergence]]:
+        """Subjects and plain results whose data is not what their facts prove by hash."""
+        ...
+
     def overall_divergences(self, tenant: int | None) -> Op[list[Divergence]]:
         """What only a look across threads finds: overlapping leases, missing edges, unregistered types."""
         ...

@@ -9,7 +9,7 @@ from tenure.engine.caller import Caller
 from tenure.model import fact_types as ft
 from tenure.model.attempt import attempt_of
 from tenure.model.decisions.expire import decide_expire
-from tenure.model.decisions.unfolding import Unfolding
+from tenure.model.decisions.unfolding import Unfolding, replayed
 from tenure.model.errors import Conflict, NotFound, StaleLease, TenureError
 from tenure.model.requests import ExpireLease
 from tenure.model.result import ActionResult, result_of
@@ -57,7 +57,8 @@ def _expire_one(caller: Caller, request: ExpireLease) -> Op[Outcome]:
     target = Target((ft.EXPIRED,), lease=request.lease, idempotency_key=request.idempotency_key)
     loaded = yield from caller.store.load(caller.tenant, [target])
     outcome = yield from _decide_one(caller, request, loaded)
-    if (refused := refusal_of(caller, Action.EXPIRE, request, outcome)) is not None:
+    subject = loaded.subject_of_lease.get(attempt_of(request.lease))
+    if (refused := refusal_of(caller, Action.EXPIRE, request, outcome, subject)) is not None:
         yield from caller.store.refuse(caller.tenant, [refused])
     return outcome
 
@@ -67,8 +68,12 @@ def _decide_one(caller: Caller, request: ExpireLease, loaded: Loaded) -> Op[Outc
     thread = loaded.threads.get(loaded.subject_of_lease.get(lease, 0))
     if thread is None:
         return NotFound("There is no such lease.", "Check its EUID.")
-    if (told := loaded.replays.get(0)) is not None:
-        return result_of(told, replayed=True)
+    unfolding = Unfolding.of(thread, loaded.replays.get(0))
+    try:
+        if (told := replayed(unfolding, request)) is not None:
+            return result_of(told, replayed=True)
+    except TenureError as error:
+        return error
     attempt = thread.attempts[lease]
     if attempt.lease_status is not LeaseStatus.ACTIVE:
         return StaleLease(f"The lease has ended already: {attempt.lease_status}.", "Nothing is left to expire.")
@@ -78,8 +83,7 @@ def _decide_one(caller: Caller, request: ExpireLease, loaded: Loaded) -> Op[Outc
             "The lease has not run out.", "Wait until it does, or let an admin force it.",
             expires_at=attempt.expires_at.isoformat() if attempt.expires_at else None,
         )  # fmt: skip
-    unfolding = Unfolding.of(thread)
     forced = request.reason or ("FORCED" if not attempt.expired(context.now) else None)
-    fact = decide_expire(unfolding, attempt, context, forced)
+    fact = decide_expire(unfolding, attempt, context, forced, request)
     yield from caller.store.apply([unfolding])
     return result_of(fact)

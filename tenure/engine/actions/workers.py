@@ -5,7 +5,8 @@ from __future__ import annotations
 from tenure.engine.caller import Caller
 from tenure.model import fact_types as ft
 from tenure.model.decisions.workers import decide_register, decide_status
-from tenure.model.errors import NotFound, WorkerSuperseded
+from tenure.model.errors import IdempotencyConflict, NotFound, WorkerSuperseded
+from tenure.model.json_text import payload_hash
 from tenure.model.states import WorkerStatus
 from tenure.model.worker import Worker, WorkerSpec
 from tenure.store.operation import Op
@@ -80,7 +81,11 @@ def _change(caller: Caller, uid: int, type_: str, reason: str | None, key: str |
     worker = yield from caller.store.worker(caller.tenant, uid=uid, lock=True)
     if worker is None:
         raise NotFound("There is no such worker.", "Check its EUID.")
-    if key is not None and (yield from caller.store.prior_fact(uid, (type_,), key)) is not None:
+    told = (yield from caller.store.prior_fact(uid, (type_,), key)) if key is not None else None
+    if told is not None:
+        if told.payload_hash != payload_hash({"reason": reason} if reason else {}):
+            raise IdempotencyConflict("This idempotency key was used before with another reason.", "Use a new key.",
+                                      idempotency_key=key)  # fmt: skip
         return worker
     now = yield from caller.store.clock()
     _, head = yield from caller.store.head(uid)

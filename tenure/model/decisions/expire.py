@@ -18,12 +18,16 @@ from tenure.model.envelope import Envelope
 from tenure.model.fact import Draft, Fact
 from tenure.model.json_text import instant
 from tenure.model.queue import Queue
+from tenure.model.requests import ExpireLease
 from tenure.model.states import State
 from tenure.model.transitions import Action, check_transition
 
 
-def decide_expire(unfolding: Unfolding, attempt: Attempt, context: Context, reason: str | None = None) -> Fact:
-    """Append ``lease.expired`` for a lease that the caller found lapsed (or an admin forces)."""
+def decide_expire(
+    unfolding: Unfolding, attempt: Attempt, context: Context, reason: str | None = None,
+    request: ExpireLease | None = None,
+) -> Fact:  # fmt: skip
+    """Append ``lease.expired`` for a lease that the caller found lapsed (or an admin forces, by ``request``)."""
     env = unfolding.envelope
     assert attempt.expires_at is not None
     data: dict[str, Any] = {"reason": reason} if reason else {}
@@ -43,6 +47,8 @@ def decide_expire(unfolding: Unfolding, attempt: Attempt, context: Context, reas
     draft = Draft(
         type=ft.EXPIRED, state=after, revision=env.revision + (after is not env.state or "set" in data),
         queue_key=env.next_queue_key, lease=attempt.uid, worker=attempt.worker, data=data,
+        idempotency_key=request.idempotency_key if request is not None else None,
+        payload_hash=request.payload_hash() if request is not None and request.idempotency_key is not None else None,
     )  # fmt: skip
     return unfolding.append(draft, context)
 

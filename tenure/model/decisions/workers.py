@@ -9,6 +9,7 @@ from typing import Any
 from tenure.model import fact_types as ft
 from tenure.model.errors import InvalidTransition
 from tenure.model.fact import Fact, check_data
+from tenure.model.json_text import payload_hash
 from tenure.model.states import WorkerStatus
 from tenure.model.worker import Worker, WorkerSpec
 
@@ -71,5 +72,6 @@ def _fact(
     fact = Fact(
         thread=worker.uid, seq=worker.seq, type=type_, at=now, tenant=worker.tenant, actor=actor,
         revision=worker.revision, worker=worker.uid, data=data, idempotency_key=key,
+        payload_hash=payload_hash(data) if key else None,
     )  # fmt: skip
     return replace(fact, hash=fact.content_hash(head))

@@ -96,7 +96,7 @@ class Submitting(Room):
             state=State.READY if request.ready else State.PENDING, revision=1, queue_key=request.queue_key,
             data=request.born_with(), idempotency_key=request.idempotency_key,
             correlation_id=request.correlation_id, trace_id=trace_id(),
-            payload_hash=item.payload_hash if request.idempotency_key is not None else None,
+            payload_hash=request.payload_hash(),
         )  # fmt: skip
         check_data(fact.data)
         fact = data.tell(replace(fact, hash=fact.content_hash(b"")))

@@ -9,8 +9,9 @@ from collections.abc import Iterator, Sequence
 
 from tenure.model.attempt import Attempt
 from tenure.model.fact import Fact
-from tenure.model.fact_types import REGISTRY
-from tenure.model.json_text import instant
+from tenure.model.fact_types import COMPLETED, REGISTRY
+from tenure.model.json_text import instant, payload_hash
+from tenure.model.states import State
 from tenure.model.thread import FOREVER, SubjectThread
 from tenure.store.memory.room import Room, operation
 from tenure.store.records import Divergence
@@ -47,6 +48,37 @@ class Verifying(Room):
         """See ``Store.evidence``."""
         data = self._data
         return [(data.threads[uid], list(data.facts[uid])) for uid in uids if uid in data.threads]
+
+    @operation
+    def data_divergences(self, uids: Sequence[int]) -> list[Divergence]:
+        """See ``Store.data_divergences``."""
+        return [divergence for uid in uids if uid in self._data.threads for divergence in self._unproved(uid)]
+
+    def _unproved(self, uid: int) -> Iterator[Divergence]:
+        data, subject, facts = self._data, self._data.subjects[uid], self._data.facts[uid]
+        first = facts[0]
+        parents = sorted(parent for parent, child, relation in data.links if child == uid and relation == "parent")
+        proof = payload_hash(
+            [
+                subject.template, first.queue_key, subject.properties, subject.name, subject.external_ref,
+                subject.payload_ref, subject.correlation_id, first.data, first.state is not State.PENDING, parents,
+            ]
+        )  # fmt: skip
+        if proof != first.payload_hash:
+            yield Divergence("inputs_differ", uid, "The subject's data is not what its first fact proves.")
+        for fact in facts:
+            if (
+                fact.type == COMPLETED
+                and fact.data is None
+                and fact.state is State.COMPLETED
+                and fact.lease is not None
+            ):
+                details = data.details.get(fact.lease) or {}
+                said = {k: details[k] for k in ("result", "result_ref") if details.get(k) is not None}
+                if payload_hash(said) != fact.payload_hash:
+                    yield Divergence(
+                        "result_differs", uid, "A result is not what its fact proves.", {"lease": fact.lease}
+                    )
 
     @operation
     def overall_divergences(self, tenant: int | None) -> list[Divergence]:

@@ -249,7 +249,7 @@ def _columns(chosen: Sequence[Submission]) -> dict[str, list[Any]]:
         "external_refs": [r.external_ref for r in requests],
         "payload_refs": [r.payload_ref for r in requests],
         "submit_keys": [r.idempotency_key for r in requests],
-        "payload_hashes": [i.payload_hash if i.request.idempotency_key is not None else None for i in chosen],
+        "payload_hashes": [i.payload_hash or None for i in chosen],
         "correlation_ids": [r.correlation_id for r in requests],
     }
 

@@ -12,6 +12,10 @@ from tenure.store.records import Divergence
 
 _NOT_TOLD = ["token_hash", "claim_hash", "result", "error_message"]
 _AT_MOST = 100
+_UNPROVED = {
+    "inputs_differ": "The subject's data is not what its first fact proves.",
+    "result_differs": "A result is not what its fact proves.",
+}
 _OVERALL = (
     ("overlapping_leases", "overlapping_leases", "Two leases hold slot {slot} at once."),
     ("dead_letter_without_edges", "loose_dead_letters", "A dead letter lacks edges of its lineage."),
@@ -43,6 +47,16 @@ class Verifying:
         """See ``Store.evidence``; one statement, so that it is one moment."""
         found = yield Statement("evidence", {"uids": list(uids), "tenant": None, "without": _NOT_TOLD})
         return [proof_of(row) for row in found]
+
+    def data_divergences(self, uids: Sequence[int]) -> Op[list[Divergence]]:
+        """See ``Store.data_divergences``."""
+        found = yield Statement("unproved_data", {"uids": list(uids)})
+        return [
+            Divergence(
+                row["kind"], row["thread"], _UNPROVED[row["kind"]], {"lease": row["lease"]} if row["lease"] else {}
+            )
+            for row in found
+        ]
 
     def overall_divergences(self, tenant: int | None) -> Op[list[Divergence]]:
         """See ``Store.overall_divergences``; at most a hundred of each kind."""

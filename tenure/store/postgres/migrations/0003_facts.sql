@@ -56,3 +56,12 @@ return sha256(
     || int4send(coalesce(revision, 0)) || int8send(coalesce(lease, 0)) || int8send(coalesce(worker, 0))
     || convert_to(row(type, actor, state, queue_key, idempotency_key, encode(payload_hash, 'hex'), correlation_id,
         causation_id, trace_id, data)::text, 'UTF8'));
+
+-- What a subject was submitted with, hashed: the same bytes as tenure.model.requests.SubmitSubject.payload_hash.
+create function inputs_hash(
+    template text, queue_key text, properties jsonb, name text, external_ref text, payload_ref text, correlation_id text,
+    born_with jsonb, ready boolean, parents jsonb
+) returns bytea language sql stable parallel safe
+return sha256(convert_to(
+    jsonb_build_array(template, queue_key, properties, name, external_ref, payload_ref, correlation_id, born_with, ready, parents)::text,
+    'UTF8'));

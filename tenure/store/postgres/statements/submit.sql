@@ -19,17 +19,21 @@ item as materialized (
             select from tenure.subject s where s.tenant = %(tenant)s and s.submit_key = i.submit_key))
         and (i.external_ref is null or not exists (
             select from tenure.subject s where s.tenant = %(tenant)s and s.external_ref = i.external_ref))),
-fresh as materialized (
-    select item.*, tenure.fact_hash(''::bytea, uid, 1, now, %(tenant)s, 1, null, null, 'subject.submitted', %(actor)s,
-        %(state)s::tenure.state, %(queue_key)s, submit_key, payload_hash, correlation_id, null, %(trace_id)s, data) as hash
+proved as materialized (
+    select item.*, coalesce(item.payload_hash, tenure.inputs_hash(%(template_code)s, %(queue_key)s, item.properties, item.name,
+        item.external_ref, item.payload_ref, item.correlation_id, item.data, %(state)s <> 'PENDING', '[]'::jsonb)) as proof
     from item),
+fresh as materialized (
+    select proved.*, tenure.fact_hash(''::bytea, uid, 1, now, %(tenant)s, 1, null, null, 'subject.submitted', %(actor)s,
+        %(state)s::tenure.state, %(queue_key)s, submit_key, proof, correlation_id, null, %(trace_id)s, data) as hash
+    from proved),
 born as (
     insert into tenure.subject (uid, tenant, template, name, external_ref, properties, payload_ref, submit_key, correlation_id, created_at)
     select uid, %(tenant)s, %(template)s, name, external_ref, coalesce(properties, '{}'), payload_ref, submit_key, correlation_id, now from fresh),
 told as (
     insert into tenure.fact (thread, seq, tenant, at, revision, state, type, actor, queue_key, idempotency_key, correlation_id, trace_id, payload_hash, data, hash)
     select uid, 1, %(tenant)s, now, 1, %(state)s::tenure.state, 'subject.submitted', %(actor)s, %(queue_key)s, submit_key, correlation_id,
-        %(trace_id)s, payload_hash, data, hash
+        %(trace_id)s, proof, data, hash
     from fresh),
 written as (
     insert into tenure.execution (uid, tenant, created_at, ready_at, due_at, priority, slots_total, slots_free, max_attempts_override,
