@@ -243,6 +243,29 @@ def test_threads_of_queues_workers_and_tenants_are_chained_too(busy: Lab, owner:
     assert kinds(busy.verified()) == {"seq_gap"}
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        "update tenure.subject set properties = properties || '{\"added\": 1}'",
+        "update tenure.subject set name = 'another'",
+        "update tenure.subject set external_ref = 'tube-' || uid",
+        "update tenure.subject set payload_ref = 's3://elsewhere'",
+        "update tenure.subject set correlation_id = 'other'",
+    ],
+)
+def test_data_that_was_changed_after_submission_is_found(busy: Lab, change: str) -> None:
+    busy.tamper(change)
+    assert kinds(busy.verified()) == {"inputs_differ"}
+
+
+def test_a_result_that_was_changed_after_completion_is_found(lab: Lab) -> None:
+    lab.submit()
+    lab.complete(lab.claim(start=True)[0], result={"ratio": 0.5})
+    assert lab.verified().clean
+    lab.tamper("update tenure.attempt set result = '{\"ratio\": 0.9}'")
+    assert kinds(lab.verified()) == {"result_differs"}
+
+
 def test_a_long_thread_of_a_queue_is_read_page_by_page(lab: Lab) -> None:
     for i in range(25):
         lab.update("q", display_name=f"name {i}")
