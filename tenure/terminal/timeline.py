@@ -33,14 +33,14 @@ def timeline(history: History, workers: Mapping[int, str], *, verbose: bool = Fa
     entries.sort(key=lambda entry: entry[:2])
     days = sorted({instant(at)[:10] for at, _, _ in entries})
     title.append(f"  {days[0]}" if len(days) == 1 else f"  {days[0]} to {days[-1]}", style="dim")
-    listed = table([">#", "!time (UTC)", "fact", "state", "what", "by"], [row for _, _, row in entries])
+    listed = table([">#", "!time (UTC)", "!fact", "!state", "what", "by"], [row for _, _, row in entries])
     return [title, listed, *_errors(history.attempts, verbose)]
 
 
 def _row(fact: Fact, workers: Mapping[int, str], verbose: bool) -> tuple[Any, ...]:
     at = instant(fact.at)[:23] if verbose else clock(fact.at)
     state = Text(shown(fact.state), style=STATE_STYLES.get(str(fact.state), ""))
-    return fact.seq, at, fact.type, state, _what(fact, workers), fact.actor
+    return fact.seq, at, fact.type, state, _what(fact, workers), fact.actor.removeprefix("worker:")
 
 
 def _what(fact: Fact, workers: Mapping[int, str]) -> str:

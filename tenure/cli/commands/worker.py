@@ -36,7 +36,7 @@ def run(
     grace: Annotated[float, typer.Option("--grace", help="Seconds that running handlers get when it is asked to stop.")] = 30.0,
     sweep: Annotated[float, typer.Option("--sweep", help="Seconds between looks for leases that others let run out.")] = 5.0,
     listen_dsn: Annotated[str | None, typer.Option("--listen-dsn", help="A direct DSN for LISTEN, beside a pooler.")] = None,
-    drain: Annotated[bool, typer.Option("--drain", help="Stop once nothing is left to claim.")] = False,
+    drain: Annotated[bool, typer.Option("--drain", help="Stop once there is nothing to claim now.")] = False,
 ) -> None:  # fmt: skip
     """Run the tasks of an application until Ctrl-C or SIGTERM, which let it finish or give back what it holds."""
     options: dict[str, Any] = {
