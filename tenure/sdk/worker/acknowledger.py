@@ -12,7 +12,15 @@ import psycopg
 from tenure.engine.acting import Outcome, act
 from tenure.engine.actions import complete, defer, dispatch, fail, release
 from tenure.engine.caller import Caller
-from tenure.model.errors import LawViolation, TenureError
+from tenure.model.errors import (
+    Forbidden,
+    LawViolation,
+    LeaseExpired,
+    NotFound,
+    QueueUnknown,
+    StaleLease,
+    TenureError,
+)
 from tenure.model.requests import (
     CompleteExecution,
     DeferExecution,
@@ -129,6 +137,10 @@ class Acknowledger:
 
     def _note(self, chosen: Sequence[tuple[Held, LeaseRequest]], outcomes: Sequence[Outcome]) -> None:
         for (held, request), outcome in zip(chosen, outcomes, strict=True):
+            if isinstance(outcome, TenureError) and _can_still_fail(request, outcome):
+                # The lease is good, what the handler asked for is not: a queue that does not exist, for instance.
+                self._waiting.append((held, _failure(request, outcome)))
+                continue
             if isinstance(outcome, TenureError):
                 self.tally.refused += 1
                 _log.warning("%s: the report was refused: %s", held.job.lease, outcome)
@@ -160,3 +172,16 @@ def _as_request(worker: int, report: Finish) -> CompleteExecution:
         result=report.result,
         result_ref=report.result_ref,
     )
+
+
+def _can_still_fail(request: LeaseRequest, error: TenureError) -> bool:
+    if isinstance(request, FailExecution | ReleaseLease):
+        return False
+    return isinstance(error, QueueUnknown) or not isinstance(error, LeaseExpired | StaleLease | Forbidden | NotFound)
+
+
+def _failure(request: LeaseRequest, error: TenureError) -> FailExecution:
+    return FailExecution(
+        lease=request.lease, worker=request.worker, token_hash=request.token_hash, error_code=error.code,
+        error_message=f"The handler's outcome was refused: {error}", retry_after_seconds=None,
+    )  # fmt: skip

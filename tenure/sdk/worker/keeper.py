@@ -24,12 +24,13 @@ class Keeper:
 
     def __init__(
         self, link: Link, caller: Caller, worker: Worker, holding: Holding, stop: Callable[[str], None], *,
-        sweep_interval: float, lease_ttl_seconds: int | None,
+        sweep_interval: float, lease_ttl_seconds: int | None, changed: Callable[[], None],
     ) -> None:  # fmt: skip
         self._link = link
         self._caller = caller
         self._holding = holding
         self._stop = stop
+        self._changed = changed
         self._sweep_interval = sweep_interval
         self._ttl = lease_ttl_seconds
         self.worker = worker
@@ -102,9 +103,10 @@ class Keeper:
         except TenureError as error:
             self._stop(str(error))
             return
-        if worker.status is not self.worker.status:
+        before, self.worker = self.worker, worker
+        if worker.status is not before.status:
             _log.info("The worker is now %s.", worker.status)
-        self.worker = worker
+            self._changed()
         if worker.status is WorkerStatus.DISABLED:
             self._stop(f"The worker was disabled: {worker.disabled_reason or 'no reason given'}")
 

@@ -18,6 +18,7 @@ from tenure.model import euid
 from tenure.model.errors import AlreadyExists, TenureError
 from tenure.model.queue import QueuePolicy
 from tenure.model.requests import validated
+from tenure.model.states import WorkerStatus
 from tenure.model.worker import Worker as WorkerRow
 from tenure.model.worker import WorkerSpec
 from tenure.sdk.settings import Settings
@@ -118,7 +119,7 @@ class Worker:
         )  # fmt: skip
         keeper = Keeper(
             keeping, caller, row, holding, self.stop, sweep_interval=self.options.sweep_interval,
-            lease_ttl_seconds=self.options.lease_ttl_seconds,
+            lease_ttl_seconds=self.options.lease_ttl_seconds, changed=listener.heard.set,
         )  # fmt: skip
         dispatcher = Dispatcher(claiming, caller, keeper, holding, executing, listener, self.options, wanted, self.stop)
         self._parts = (dispatcher, acknowledger, keeper, listener)
@@ -181,6 +182,16 @@ class Worker:
             heartbeat_ttl_seconds=options.heartbeat_ttl_seconds, build_version=options.build_version, host=host,
             process_identity=str(os.getpid()),
         )  # fmt: skip
+
+    @property
+    def status(self) -> WorkerStatus | None:
+        """What the worker is by its last heartbeat; None before it has registered."""
+        return self._parts[2].worker.status if self._parts is not None else None
+
+    @property
+    def listening(self) -> bool:
+        """Whether hints reach it; where not, it polls."""
+        return self._parts is not None and self._parts[3].listening
 
     def report(self) -> Mapping[str, int]:
         """What the worker did so far, in numbers."""

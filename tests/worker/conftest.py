@@ -1,0 +1,67 @@
+"""Workers in the test's own loop, and what tests wait for."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import psycopg
+import pytest
+
+from tenure import Tenure, Worker
+
+
+@pytest.fixture
+def app(migrated_database: str) -> Iterator[Tenure]:
+    """A client with the queue ``q``, whose failures are tried again at once."""
+    with Tenure(migrated_database, actor="user:ada") as app:
+        app.define_queue("q", retry_policy={"initial_delay_seconds": 0})
+        yield app
+
+
+@asynccontextmanager
+async def working(app: Tenure, **options: Any) -> AsyncIterator[Worker]:
+    """A worker at work while the block lasts; then it is stopped gracefully."""
+    worker = Worker(app, **({"queues": ["q"], "sweep_interval": 0.2} | options))
+    serving = asyncio.create_task(worker.serve())
+    started = asyncio.create_task(worker.ready.wait())
+    await asyncio.wait({serving, started}, return_when=asyncio.FIRST_COMPLETED, timeout=20)
+    started.cancel()
+    try:
+        yield worker
+    finally:
+        worker.stop()
+        await asyncio.wait_for(serving, 30)
+
+
+async def until(condition: Callable[[], Any], seconds: float = 20) -> Any:
+    """Wait for a condition that something else brings about."""
+    deadline = time.monotonic() + seconds
+    while not (found := await asyncio.to_thread(condition)):
+        assert time.monotonic() < deadline, "It did not come to pass."
+        await asyncio.sleep(0.01)
+    return found
+
+
+def state(app: Tenure, subject: Any) -> str:
+    return str(app.inspect(subject).situation.thread.envelope.state)
+
+
+def states(app: Tenure) -> dict[str, int]:
+    """How many subjects are in which state."""
+    with psycopg.connect(app.settings.dsn) as connection:
+        return dict(connection.execute("select state::text, count(*) from tenure.execution group by 1").fetchall())
+
+
+def fact_types(app: Tenure, subject: Any) -> list[str]:
+    return [fact.type for fact in app.facts(subject)]
+
+
+def backends(app: Tenure, application: str = "tenure") -> list[int]:
+    """The server's processes that serve Tenure's own connections to this database."""
+    with psycopg.connect(app.settings.dsn) as connection:
+        query = "select pid from pg_stat_activity where datname = current_database() and application_name = %s"
+        return [pid for (pid,) in connection.execute(query, [application]).fetchall()]

@@ -1,0 +1,170 @@
+"""Hints that there is work: what wakes a worker, and what it does where none reach it."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+
+import pytest
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
+
+from tenure import Tenure
+from tests.worker.conftest import state, states, until, working
+
+
+async def test_a_hint_wakes_a_worker_that_would_have_slept(app):
+    @app.task(queue="q")
+    async def work() -> None: ...
+
+    async with working(app, poll_listening=3600) as worker:
+        await until(lambda: worker.listening)
+        for number in range(1, 6):
+            subject = await asyncio.to_thread(work.submit)
+            await until(lambda subject=subject: state(app, subject) == "COMPLETED")
+            assert worker.report()["hints"] == number
+
+
+async def test_a_worker_is_not_woken_by_work_of_queues_that_it_does_not_serve(app):
+    app.define_queue("other")
+
+    @app.task(queue="q")
+    async def work() -> None: ...
+
+    async with working(app, poll_listening=3600) as worker:
+        await until(lambda: worker.listening)
+        await asyncio.to_thread(app.submit, queue_key="other")
+        subject = await asyncio.to_thread(work.submit)
+        await until(lambda: state(app, subject) == "COMPLETED")
+
+        assert worker.report()["hints"] == 1
+
+
+async def test_without_notify_work_is_found_by_polling(migrated_database):
+    with Tenure(migrated_database, notify=False) as app:
+        app.define_queue("q")
+
+        @app.task(queue="q")
+        async def work() -> None: ...
+
+        async with working(app, poll_listening=0.05) as worker:
+            await until(lambda: worker.listening)
+            subject = await asyncio.to_thread(work.submit)
+            await until(lambda: state(app, subject) == "COMPLETED")
+
+            assert worker.report()["hints"] == 0
+
+
+async def test_work_that_its_own_handler_put_off_is_looked_for_when_it_falls_due(app):
+    app.update_queue_policy("q", retry_policy={"initial_delay_seconds": 0.2, "mode": "CONSTANT"})
+    attempts = []
+
+    @app.task(queue="q")
+    async def work() -> None:
+        attempts.append(1)
+        if len(attempts) < 3:
+            raise ValueError
+
+    async with working(app, poll_listening=3600) as worker:
+        await until(lambda: worker.listening)
+        subject = await asyncio.to_thread(work.submit)
+        await until(lambda: state(app, subject) == "COMPLETED")
+
+    assert len(attempts) == 3
+
+
+class Proxy:
+    """Forwards TCP to the server until it is told to stop, without a word to either side."""
+
+    def __init__(self, host: str, port: int) -> None:
+        self._target = (host, port)
+        self._forwards = asyncio.Event()
+        self._forwards.set()
+        self.connections = 0
+
+    async def __aenter__(self) -> Proxy:
+        self._server = await asyncio.start_server(self._accept, "127.0.0.1", 0)
+        self.port = self._server.sockets[0].getsockname()[1]
+        return self
+
+    async def __aexit__(self, *exc: object) -> None:
+        self._server.close()
+
+    def stop_forwarding(self) -> None:
+        self._forwards.clear()
+
+    def forward(self) -> None:
+        self._forwards.set()
+
+    async def _accept(self, reader, writer):
+        self.connections += 1
+        with contextlib.suppress(OSError):
+            upstream = await asyncio.open_connection(*self._target)
+            await asyncio.gather(self._pump(reader, upstream[1]), self._pump(upstream[0], writer))
+
+    async def _pump(self, reader, writer):
+        with contextlib.suppress(OSError):
+            while data := await reader.read(65536):
+                await self._forwards.wait()
+                writer.write(data)
+                await writer.drain()
+        writer.close()
+
+
+@pytest.fixture
+def tcp_app(make_cluster, unused_tcp_port):
+    cluster = make_cluster(listen="127.0.0.1", port=unused_tcp_port)
+    dsn = cluster.start()
+    from tenure.store.postgres.migrate import migrate
+
+    migrate(dsn)
+    with Tenure(dsn) as app:
+        app.define_queue("q")
+        yield app
+
+
+async def test_a_listener_that_went_silent_is_noticed_and_the_worker_polls_until_it_is_back(tcp_app):
+    server = conninfo_to_dict(tcp_app.settings.dsn)
+
+    @tcp_app.task(queue="q")
+    async def work() -> None: ...
+
+    async with Proxy("127.0.0.1", int(server["port"])) as proxy:
+        through = make_conninfo(**server | {"port": proxy.port})
+        options = {"listen_dsn": through, "listen_ping": 0.3, "poll_listening": 3600}
+        async with working(tcp_app, **options) as worker:
+            await until(lambda: worker.listening)
+            proxy.stop_forwarding()
+            await until(lambda: not worker.listening)
+
+            unheard = await asyncio.to_thread(work.submit)
+            await until(lambda: state(tcp_app, unheard) == "COMPLETED")
+            assert worker.report()["hints"] == 0
+
+            proxy.forward()
+            await until(lambda: worker.listening)
+            heard = await asyncio.to_thread(work.submit)
+            await until(lambda: state(tcp_app, heard) == "COMPLETED")
+            assert worker.report()["hints"] == 1
+    assert proxy.connections >= 2
+
+
+async def test_behind_a_pooler_a_worker_says_that_it_polls_and_does_everything(app, pooled, caplog):
+    caplog.set_level(logging.INFO, "tenure.worker")
+    with Tenure(pooled(app.settings.dsn)) as through:
+
+        @through.task(queue="q")
+        async def work(number: int) -> int:
+            return number
+
+        await asyncio.to_thread(through.submit_many, [work.request(n) for n in range(500)])
+        async with working(through) as worker:
+            await until(lambda: worker.report()["completed"] == 500)
+            assert not worker.listening
+            late = await asyncio.to_thread(work.submit, 500)
+            await until(lambda: state(app, late) == "COMPLETED")
+
+    told = " ".join(record.getMessage() for record in caplog.records)
+    assert "through a pooler (no prepared statements, no LISTEN): polling for work" in told
+    assert states(app) == {"COMPLETED": 501}
+    assert app.verify().clean

@@ -1,0 +1,180 @@
+"""Leases while handlers are at work: renewed in one statement, kept beyond their ttl, and let go of when lost."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections import Counter
+from contextlib import contextmanager
+
+import psycopg
+import pytest
+
+from tenure import Job
+from tenure.testing import drain
+from tests.worker.conftest import fact_types, state, states, until, working
+
+
+@contextmanager
+def counted_statements(monkeypatch):
+    """Counts what is sent on async connections by its first comment-free line; the claims, reports and renewals do so."""
+    counts: Counter[str] = Counter()
+    execute = psycopg.AsyncCursor.execute
+
+    async def counting(self, query, *args, **kwargs):
+        text = query if isinstance(query, str) else str(query)
+        for name, mark in (
+            ("claim", "lease.claimed"),
+            ("complete", "execution.completed"),
+            ("renew", "lease.renewed"),
+            ("apply", "jsonb_to_recordset"),
+        ):
+            if mark in text and "insert into tenure.fact" in text:
+                counts[name] += 1
+        return await execute(self, query, *args, **kwargs)
+
+    monkeypatch.setattr(psycopg.AsyncCursor, "execute", counting)
+    yield counts
+    monkeypatch.undo()
+
+
+@pytest.mark.parametrize("jobs", [100, 400])
+def test_claims_and_reports_cost_a_statement_for_a_batch_not_for_a_job(app, monkeypatch, jobs):
+    @app.task(queue="q")
+    async def nothing() -> None: ...
+
+    app.submit_many([nothing.request() for _ in range(jobs)])
+    with counted_statements(monkeypatch) as counts:
+        report = drain(app, batch=100, concurrency=100, prefetch=0)
+
+    assert report["completed"] == jobs
+    assert counts["claim"] <= jobs / 100 * 2 + 3
+    assert counts["complete"] <= jobs / 100 * 2 + 3
+
+
+async def test_fifty_leases_are_renewed_in_one_statement(app, monkeypatch):
+    finish = asyncio.Event()
+
+    @app.task(queue="q")
+    async def wait() -> None:
+        await finish.wait()
+
+    app.submit_many([wait.request() for _ in range(50)])
+    with counted_statements(monkeypatch) as counts:
+        async with working(app, lease_ttl_seconds=1) as worker:
+            await until(lambda: worker.report()["renewals"] >= 150)
+            renewals, statements = worker.report()["renewals"], counts["renew"]
+            finish.set()
+            await until(lambda: worker.report()["completed"] == 50)
+
+    assert renewals == 50 * statements
+    assert counts["apply"] == 0
+    assert app.verify().clean
+
+
+@pytest.mark.parametrize("executor", ["async", "thread"])
+async def test_a_long_job_keeps_its_lease_beyond_the_ttl(app, executor):
+    finish, finish_thread, ran = asyncio.Event(), threading.Event(), []
+
+    if executor == "async":
+
+        @app.task(queue="q")
+        async def long(job: Job) -> None:
+            await finish.wait()
+            ran.append(job.lost)
+    else:
+
+        @app.task(queue="q")
+        def long(job: Job) -> None:
+            finish_thread.wait(20)
+            ran.append(job.lost)
+
+    subject = long.submit()
+    async with working(app, lease_ttl_seconds=1) as worker:
+        await until(lambda: fact_types(app, subject).count("lease.renewed") >= 4)
+        finish.set()
+        finish_thread.set()
+        await until(lambda: worker.report()["completed"] == 1)
+
+    history = app.history(subject)
+    assert ran == [False]
+    assert len(history.attempts) == 1
+    assert (history.attempts[0].attempt.ended_at - history.attempts[0].attempt.claimed_at).total_seconds() > 1
+
+
+@pytest.mark.parametrize("intervention", ["cancel", "hold"])
+async def test_a_coroutine_whose_subject_is_taken_from_it_is_canceled_and_reports_nothing(app, intervention):
+    begun, ended = asyncio.Event(), asyncio.Event()
+    told = []
+
+    @app.task(queue="q")
+    async def work(job: Job) -> str:
+        begun.set()
+        try:
+            await asyncio.sleep(60)
+        except asyncio.CancelledError:
+            told.append(job.lost)
+            ended.set()
+            raise
+        return "done"
+
+    subject = work.submit()
+    async with working(app, lease_ttl_seconds=1) as worker:
+        await begun.wait()
+        await asyncio.to_thread(getattr(app, intervention), subject, reason="stop the line")
+        before = fact_types(app, subject)
+        await asyncio.wait_for(ended.wait(), 20)
+        await until(lambda: worker.report()["lost"] == 1)
+        report = worker.report()
+
+    assert told == [True]
+    assert (report["completed"], report["failed"], report["released"], report["refused"]) == (0, 0, 0, 0)
+    assert fact_types(app, subject) == before
+    assert state(app, subject) == {"cancel": "CANCELED", "hold": "HELD"}[intervention]
+    assert app.verify().clean
+
+
+async def test_a_plain_function_learns_that_its_lease_is_lost_and_its_result_is_dropped(app):
+    begun, seen_lost = threading.Event(), threading.Event()
+
+    @app.task(queue="q")
+    def work(job: Job) -> str:
+        begun.set()
+        while not job.lost:
+            threading.Event().wait(0.01)
+        seen_lost.set()
+        return "too late"
+
+    subject = work.submit()
+    async with working(app, lease_ttl_seconds=1) as worker:
+        await until(begun.is_set)
+        await asyncio.to_thread(app.cancel, subject, reason="stop")
+        before = fact_types(app, subject)
+        await until(seen_lost.is_set)
+        await until(lambda: worker.report()["lost"] == 1)
+        assert worker.report()["completed"] == 0
+
+    assert fact_types(app, subject) == before
+
+
+async def test_what_a_superseded_worker_held_is_taken_over_by_its_successor(app):
+    stuck, ran = asyncio.Event(), []
+
+    @app.task(queue="q")
+    async def work(job: Job) -> None:
+        ran.append(job.attempt_number)
+        if job.attempt_number == 1:
+            await stuck.wait()
+
+    app.submit_many([work.request() for _ in range(5)])
+    options = {"worker_key": "bench-3", "lease_ttl_seconds": 1, "grace": 0.1}
+    async with working(app, **options) as first:
+        await until(lambda: len(ran) == 5)
+        async with working(app, **options) as second:
+            await until(lambda: "registered under this worker_key" in first.reason)
+            await until(lambda: states(app) == {"COMPLETED": 5})
+            assert second.row.incarnation == first.row.incarnation + 1
+
+    assert sorted(ran) == [1] * 5 + [2] * 5
+    assert app.leases() == []
+    assert app.verify().clean

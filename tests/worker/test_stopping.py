@@ -1,0 +1,166 @@
+"""How a worker comes to its end: signals, and what operators make of it."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from tests.worker.conftest import fact_types, state, states, until, working
+
+SCRIPT = """
+import asyncio, pathlib
+from tenure import Tenure, Worker
+app = Tenure({dsn!r})
+here = pathlib.Path({folder!r})
+
+@app.task(queue="q", key="work")
+async def work(number: int) -> str:
+    (here / f"begun-{{number}}").touch()
+    while not (here / "finish").exists():
+        await asyncio.sleep(0.01)
+    return "finished"
+
+Worker(app, concurrency=2, prefetch=10).run()
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+async def test_a_signal_lets_running_work_finish_and_gives_the_rest_back_at_once(app, tmp_path, number):
+    subjects = app.submit_many(
+        [{"queue_key": "q", "next_action_key": "work", "properties": {"number": n}} for n in range(6)]
+    )
+    script = SCRIPT.format(dsn=app.settings.dsn, folder=str(tmp_path))
+    environment = os.environ | {"PYTHONPATH": str(Path(__file__).parents[2])}
+    process = subprocess.Popen([sys.executable, "-c", script], env=environment)  # noqa: ASYNC220 - returns at once
+    try:
+        await until(lambda: len(list(tmp_path.glob("begun-*"))) == 2)
+        assert states(app) == {"RUNNING": 6}
+
+        process.send_signal(number)
+
+        await until(lambda: states(app) == {"READY": 4, "RUNNING": 2})
+        assert len(app.queue_items("q")) == 4  # visible to others at once, while the two go on
+        assert process.poll() is None
+        (tmp_path / "finish").touch()
+        assert process.wait(20) == 0
+    finally:
+        process.kill()
+
+    assert states(app) == {"COMPLETED": 2, "READY": 4}
+    assert len(list(tmp_path.glob("begun-*"))) == 2
+    released = [s for s in subjects if "lease.released" in fact_types(app, s)]
+    assert len(released) == 4
+    assert all(app.inspect(s).situation.thread.envelope.attempt_count == 0 for s in released)
+    assert app.workers() == []  # it had made its own key, and retired it
+    assert app.verify().clean
+
+
+async def test_a_coroutine_that_outlasts_the_grace_is_canceled_and_its_work_given_back(app):
+    begun, cleaned = asyncio.Event(), []
+
+    @app.task(queue="q")
+    async def work() -> None:
+        begun.set()
+        try:
+            await asyncio.sleep(60)
+        finally:
+            await asyncio.sleep(0.05)  # takes a moment to clean up
+            cleaned.append(1)
+
+    subject = work.submit()
+    async with working(app, grace=0.05) as worker:
+        await begun.wait()
+        worker.stop()
+
+    assert cleaned == [1]
+    assert (state(app, subject), fact_types(app, subject)[-1]) == ("READY", "lease.released")
+
+
+async def test_a_plain_function_that_outlasts_the_grace_keeps_its_lease_until_it_runs_out(app):
+    begun, finish = threading.Event(), threading.Event()
+
+    @app.task(queue="q")
+    def work() -> None:
+        begun.set()
+        finish.wait(20)
+
+    subject = work.submit()
+    async with working(app, grace=0.05) as worker:
+        await until(begun.is_set)
+        worker.stop()
+
+    finish.set()
+    assert (state(app, subject), fact_types(app, subject)[-1]) == ("RUNNING", "lease.claimed")
+
+
+async def test_a_claim_under_way_when_the_worker_is_stopped_is_given_back(app):
+    @app.task(queue="q")
+    async def work() -> None: ...
+
+    async with working(app) as worker:
+        with psycopg.connect(app.settings.dsn) as blocker:
+            blocker.execute("select from tenure.worker where uid = %s for update", [worker.row.uid])
+            subject = await asyncio.to_thread(work.submit)
+            await until(lambda: _claims_that_wait(app) == 1)
+            worker.stop()
+            await asyncio.sleep(0)
+            blocker.rollback()
+
+    assert (state(app, subject), app.leases()) == ("READY", [])
+    assert fact_types(app, subject) == ["subject.submitted", "lease.claimed", "lease.released"]
+
+
+def _claims_that_wait(app):
+    with psycopg.connect(app.settings.dsn) as connection:
+        query = "select count(*) from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()"
+        return connection.execute(query).fetchone()[0]
+
+
+async def test_a_draining_worker_finishes_what_it_holds_and_takes_nothing_new(app):
+    begun, finish = asyncio.Event(), asyncio.Event()
+
+    @app.task(queue="q")
+    async def work() -> None:
+        begun.set()
+        await finish.wait()
+
+    first = work.submit()
+    async with working(app, heartbeat_ttl_seconds=1) as worker:
+        await begun.wait()
+        await asyncio.to_thread(app.drain_worker, worker.row, reason="service")
+        await until(lambda: worker.status == "DRAINING")
+        finish.set()
+        await until(lambda: state(app, first) == "COMPLETED")
+        claims, hints = worker.report()["claims"], worker.report()["hints"]
+        second = await asyncio.to_thread(work.submit)
+        for more in (1, 2, 3):
+            await until(lambda more=more: worker.report()["hints"] >= hints + more)
+            await asyncio.to_thread(work.submit)
+        assert worker.report()["claims"] == claims
+        assert state(app, second) == "READY"
+
+        await asyncio.to_thread(app.enable_worker, worker.row)
+        await until(lambda: state(app, second) == "COMPLETED")
+
+
+@pytest.mark.parametrize(
+    ("action", "told"), [("retire_worker", "The worker was retired"), ("disable_worker", "disabled: broken")]
+)
+async def test_a_worker_that_is_retired_or_disabled_stops_by_itself(app, action, told):
+    @app.task(queue="q")
+    async def work() -> None: ...
+
+    async with working(app, heartbeat_ttl_seconds=1) as worker:
+        await asyncio.to_thread(getattr(app, action), worker.row, reason="broken")
+        await until(lambda: told in worker.reason)
+
+    subject = work.submit()
+    assert state(app, subject) == "READY"
