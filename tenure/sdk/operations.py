@@ -381,8 +381,9 @@ def find_subject(caller: Caller, /, external_ref: str) -> Op[int | None]:
 
 
 def facts(caller: Caller, /, thread: SubjectRef, *, after_seq: int = 0, limit: int = 1000) -> Op[list[Fact]]:
-    """The facts of a thread, in order."""
-    return caller.store.facts(subject_uid(thread), after_seq, limit)
+    """The facts of a thread of the tenant's, in order."""
+    found = yield from caller.store.facts(subject_uid(thread), after_seq, limit)
+    return [fact for fact in found if fact.tenant == caller.tenant]
 
 
 def queue(caller: Caller, /, queue_key: str) -> Op[Queue | None]:

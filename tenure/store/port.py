@@ -92,7 +92,7 @@ class Store(Protocol):
         """Insert or update a worker together with the fact that tells of it."""
         ...
 
-    def beat(self, worker: int, incarnation: int, error_class: str | None) -> Op[Worker | None]:
+    def beat(self, tenant: int, worker: int, incarnation: int, error_class: str | None) -> Op[Worker | None]:
         """Note a heartbeat of that incarnation; None where it is not the newest, or the worker is retired."""
         ...
 
@@ -173,6 +173,10 @@ class Store(Protocol):
     # Reading -----------------------------------------------------------------------------------------------------
     def subject(self, tenant: int, uid: int) -> Op[Subject | None]:
         """The data tier of one subject."""
+        ...
+
+    def known_subjects(self, tenant: int, uids: Iterable[int]) -> Op[set[int]]:
+        """Which of these are subjects of the tenant."""
         ...
 
     def find_subject(self, tenant: int, external_ref: str) -> Op[int | None]:

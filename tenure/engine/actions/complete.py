@@ -16,6 +16,7 @@ from tenure.engine.acting import ActionSpec, Outcome, act, single
 from tenure.engine.caller import Caller
 from tenure.model import fact_types as ft
 from tenure.model.decisions.complete import decide_complete
+from tenure.model.errors import NotFound, TenureError
 from tenure.model.json_text import canonical_json
 from tenure.model.requests import CompleteExecution
 from tenure.model.result import ActionResult
@@ -31,19 +32,38 @@ _tracer = trace.get_tracer("tenure")
 
 def complete_many(caller: Caller, requests: Sequence[CompleteExecution]) -> Op[list[Outcome]]:
     """The set form: a result or an error for each request."""
-    for request in requests:
-        canonical_json(request.result)
-    plain = [r for r in requests if _is_plain(r)]
+    outcomes = yield from _unacceptable(caller, requests)
+    plain = [r for r, refused in zip(requests, outcomes, strict=True) if refused is None and _is_plain(r)]
     done: dict[int, ActionResult] = {}
     for worker, group in groupby(sorted(plain, key=lambda r: r.worker), key=lambda r: r.worker):
         finishes = [Finish(r.lease, r.token_hash, r.payload_hash(), r.result, r.result_ref) for r in group]
         done |= yield from finish_many(caller, worker, finishes)
-    outcomes: list[Outcome | None] = [done.pop(r.lease, None) if _is_plain(r) else None for r in requests]
+    for index, request in enumerate(requests):
+        if outcomes[index] is None and _is_plain(request):
+            outcomes[index] = done.pop(request.lease, None)
     rest = [i for i, outcome in enumerate(outcomes) if outcome is None]
     if rest:
         for index, outcome in zip(rest, (yield from act(caller, SPEC, [requests[i] for i in rest])), strict=True):
             outcomes[index] = outcome
     return [outcome for outcome in outcomes if outcome is not None]
+
+
+def _unacceptable(caller: Caller, requests: Sequence[CompleteExecution]) -> Op[list[Outcome | None]]:
+    """For each request why it cannot be kept whatever its lease: a result that is no JSON, an output that is nowhere."""
+    outputs = {uid for request in requests for uid in request.outputs}
+    known = (yield from caller.store.known_subjects(caller.tenant, outputs)) if outputs else set()
+    outcomes: list[Outcome | None] = []
+    for request in requests:
+        try:
+            canonical_json(request.result)
+        except TenureError as error:
+            outcomes.append(error)
+            continue
+        missing = not known.issuperset(request.outputs)
+        outcomes.append(
+            NotFound("An output does not exist.", "Give the EUIDs of subjects of this tenant.") if missing else None
+        )
+    return outcomes
 
 
 def complete(caller: Caller, request: CompleteExecution) -> Op[ActionResult]:

@@ -9,7 +9,7 @@ from tenure.engine.caller import Caller
 from tenure.model import fact_types as ft
 from tenure.model.attempt import attempt_of
 from tenure.model.decisions.expire import decide_expire
-from tenure.model.decisions.unfolding import Unfolding, replayed
+from tenure.model.decisions.unfolding import Unfolding, check_guards, replayed
 from tenure.model.errors import Conflict, NotFound, StaleLease, TenureError
 from tenure.model.requests import ExpireLease
 from tenure.model.result import ActionResult, result_of
@@ -72,6 +72,7 @@ def _decide_one(caller: Caller, request: ExpireLease, loaded: Loaded) -> Op[Outc
     try:
         if (told := replayed(unfolding, request)) is not None:
             return result_of(told, replayed=True)
+        check_guards(thread.envelope, request)
     except TenureError as error:
         return error
     attempt = thread.attempts[lease]

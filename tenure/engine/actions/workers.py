@@ -31,7 +31,7 @@ def _register(caller: Caller, spec: WorkerSpec) -> Op[Worker]:
 
 def heartbeat_worker(caller: Caller, worker: int, incarnation: int, error_class: str | None = None) -> Op[Worker]:
     """The worker as it stands; ``WorkerSuperseded`` where another process has taken its key since."""
-    known = yield from caller.store.beat(worker, incarnation, error_class)
+    known = yield from caller.store.beat(caller.tenant, worker, incarnation, error_class)
     if known is not None:
         return known
     standing = yield from caller.store.worker(caller.tenant, uid=worker)

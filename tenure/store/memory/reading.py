@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from tenure.model.attempt import Attempt
 from tenure.model.fact import Fact
@@ -25,6 +25,12 @@ class Reading(Room):
         """See ``Store.subject``."""
         found = self._data.subjects.get(uid)
         return found if found is not None and found.tenant == tenant else None
+
+    @operation
+    def known_subjects(self, tenant: int, uids: Iterable[int]) -> set[int]:
+        """See ``Store.known_subjects``."""
+        subjects = self._data.subjects
+        return {uid for uid in uids if uid in subjects and subjects[uid].tenant == tenant}
 
     @operation
     def find_subject(self, tenant: int, external_ref: str) -> int | None:

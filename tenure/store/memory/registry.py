@@ -98,10 +98,15 @@ class Registry(Room):
         self._tell(fact)
 
     @operation
-    def beat(self, worker: int, incarnation: int, error_class: str | None) -> Worker | None:
+    def beat(self, tenant: int, worker: int, incarnation: int, error_class: str | None) -> Worker | None:
         """See ``Store.beat``. Telemetry, so no fact tells of it (S4 section 6.4)."""
         known = self._data.workers.get(worker)
-        if known is None or known.incarnation != incarnation or known.status is WorkerStatus.RETIRED:
+        if (
+            known is None
+            or known.tenant != tenant
+            or known.incarnation != incarnation
+            or known.status is WorkerStatus.RETIRED
+        ):
             return None
         now = self._data.clock()
         changes: dict[str, Any] = {"heartbeat_at": now}

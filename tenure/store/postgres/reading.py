@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from tenure.model.fact import Fact
@@ -37,6 +37,10 @@ class Reading(Registry):
         """See ``Store.subject``."""
         found = yield Statement("subject", {"tenant": tenant, "uid": uid})
         return rows.subject(found[0]) if found else None
+
+    def known_subjects(self, tenant: int, uids: Iterable[int]) -> Op[set[int]]:
+        """See ``Store.known_subjects``."""
+        return {row["uid"] for row in (yield Statement("known_subjects", {"tenant": tenant, "uids": sorted(uids)}))}
 
     def find_subject(self, tenant: int, external_ref: str) -> Op[int | None]:
         """See ``Store.find_subject``."""

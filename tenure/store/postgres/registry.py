@@ -131,9 +131,9 @@ class Registry:
         if not written:
             raise AlreadyExists(f"Worker {worker.worker_key!r} was registered meanwhile.", "Register again.")
 
-    def beat(self, worker: int, incarnation: int, error_class: str | None) -> Op[Worker | None]:
+    def beat(self, tenant: int, worker: int, incarnation: int, error_class: str | None) -> Op[Worker | None]:
         """See ``Store.beat``."""
-        params = {"uid": worker, "incarnation": incarnation, "error_class": error_class}
+        params = {"tenant": tenant, "uid": worker, "incarnation": incarnation, "error_class": error_class}
         found = yield Statement("beat", params)
         return rows.worker(found[0]) if found else None
 

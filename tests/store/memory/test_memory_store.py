@@ -148,7 +148,7 @@ def test_a_transaction_that_raises_leaves_nothing_behind(house: House) -> None:
         taken = yield from house.store.claim(house.tenant, request, "test", None, past_gate=False)
         assert [c.subject for c in taken[1]] == [subject]
         yield from house.store.refuse(house.tenant, [Refused("x", "y", "z", "m")])
-        yield from house.store.beat(house.worker.uid, 1, "TRANSIENT_SYSTEM")
+        yield from house.store.beat(house.tenant, house.worker.uid, 1, "TRANSIENT_SYSTEM")
         raise RuntimeError("the caller changed its mind")
 
     with pytest.raises(RuntimeError, match="changed its mind"):
@@ -341,7 +341,7 @@ def test_the_sixteen_metrics_are_those_of_the_queue(house: House) -> None:
     house.submit(priority=6)
     house.claim()
     house.clock.advance(10)
-    run_pure(house.store.beat(house.worker.uid, 1, None))
+    run_pure(house.store.beat(house.tenant, house.worker.uid, 1, None))
     house.clock.advance(10)
     refused = Refused("not_claimable", "claim_queue_item", "test", "taken", queue_key="q")
     run_pure(house.store.refuse(house.tenant, [refused, replace(refused, code="idempotent_replay", action="any")]))
