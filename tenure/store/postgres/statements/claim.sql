@@ -4,7 +4,7 @@ with clock as materialized (select tenure.now() as now),
 w as materialized (
     select uid, worker_type, status, drain_requested, capabilities, site_scope, platform_scope, assay_scope, incarnation,
         max_concurrent_leases
-    from tenure.worker where uid = %(worker)s and tenant = %(tenant)s for no key update),
+    from tenure.worker where uid = %(worker)s and (tenant = %(tenant)s) is true for no key update),
 q as materialized (
     select q.*, exists (
         select from tenure.queue former
@@ -54,9 +54,9 @@ taken as materialized (
             and (e.platform is null or g.platform_scope = '{}' or e.platform = any (g.platform_scope))
             and (e.assay is null or g.assay_scope = '{}' or e.assay = any (g.assay_scope))
             and (not g.took_over or tenure.served(e.uid, g.subject_template_codes))
-            and (e.slots_total = 1 or not exists (
-                select from tenure.attempt a
-                where a.subject = e.uid and a.worker = g.worker and a.shared and a.lease_status in ('ACTIVE', 'COMPLETED')))
+            and (e.slots_total = 1 or (
+                select a.uid from tenure.attempt a
+                where a.subject = e.uid and a.worker = g.worker and a.shared and a.lease_status in ('ACTIVE', 'COMPLETED') limit 1) is null)
         order by -e.priority, coalesce(e.due_at, 'infinity'::timestamptz), e.eligible_at, e.created_at, e.uid
         limit case when g.fits and not g.due and not g.lapsed then greatest(g.room, 0) else 0 end
         for no key update of e skip locked) e),
