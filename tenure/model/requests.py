@@ -197,7 +197,10 @@ class CompleteExecution(LeaseRequest):
 
 
 class FailExecution(LeaseRequest):
-    """Work failed; the class decides what follows (S1 section 8.4)."""
+    """Work failed; the class decides what follows (S1 section 8.4).
+
+    A retry may go to ``next_queue_key``; a subject with several slots stays where it is, because the others go on.
+    """
 
     error_class: ErrorClass = ErrorClass.TRANSIENT_SYSTEM
     error_code: ShortText | None = None

@@ -45,7 +45,7 @@ def decide_fail(unfolding: Unfolding, request: FailExecution, context: Context, 
         after = State.CANCELED
         data["set"] = {"cancel_requested": True}
     elif request.error_class in TRANSIENT and count < max_attempts(env, queue):
-        if request.next_queue_key is not None:
+        if request.next_queue_key is not None and not env.shared:
             queue = context.serving_queue(request.next_queue_key, env.template)
             queue_key = queue.queue_key
         after, data["set"] = _retry(env, request, context, queue, count)

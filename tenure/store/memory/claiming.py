@@ -77,7 +77,8 @@ class Claiming(Working):
 
     def _has_lapsed(self, tenant: int, queue: Queue) -> bool:
         now = self._data.clock()
-        return any(a.expired(now) and self._data.queue_uid(a) == queue.uid for a in self._data.attempts_of(tenant))
+        # By key: a queue that took over the key of a retired one takes over what that one left, too.
+        return any(a.expired(now) and a.queue_key == queue.queue_key for a in self._data.attempts_of(tenant))
 
     def _candidates(self, tenant: int, request: ClaimItems, queue: Queue) -> list[SubjectThread]:
         """What may be taken, in order. A slot whose lease has lapsed is not free before it was expired."""

@@ -11,6 +11,7 @@ from tenure.model.decisions.unfolding import Unfolding
 from tenure.model.errors import NotFound, SeqConflict
 from tenure.model.fact import Fact
 from tenure.model.result import ActionResult
+from tenure.model.states import CLAIMABLE
 from tenure.model.thread import SubjectThread
 from tenure.store.memory.room import Room, operation
 from tenure.store.records import Finish, Loaded, RefusalRow, Refused, Target
@@ -85,6 +86,22 @@ class Working(Room):
             if a.expired(now) and (queue_key is None or a.queue_key == queue_key)
         ]
         return [uid for _, uid in sorted(found, key=lambda pair: (pair[0] or now, pair[1]))[:limit]]
+
+    @operation
+    def next_due(self, tenant: int, queue_keys: Sequence[str]) -> float | None:
+        """See ``Store.next_due``."""
+        data, now = self._data, self._data.clock()
+        queues = {q.uid: q.queue_key for key in queue_keys if (q := data.active_queue(tenant, key)) is not None}
+        waiting = [
+            thread.envelope.eligible_at
+            for thread in data.threads_of(tenant)
+            if thread.envelope.state in CLAIMABLE
+            and thread.envelope.next_queue_key in queues.values()
+            and thread.envelope.eligible_at > now
+        ]
+        leased = [a.expires_at for a in data.attempts_of(tenant) if a.live and data.queue_uid(a) in queues]
+        moments = [moment for moment in (*waiting, *leased) if moment is not None]
+        return (min(moments) - now).total_seconds() if moments else None
 
     @operation
     def complete_plain(self, tenant: int, worker: int, actor: str, items: Sequence[Finish]) -> dict[int, ActionResult]:

@@ -14,6 +14,7 @@ create index queue_retired on queue (tenant, queue_key) where retired_at is not 
 
 -- Every route into a queue checks the template, so only a queue that took over the key of one that served others can
 -- have subjects that it does not serve.
+create index queue_former on queue (tenant, queue_key) where retired_at is not null;
 create function took_over(q queue) returns boolean language sql stable parallel safe
 return exists (
     select from queue former

@@ -31,7 +31,12 @@ gate as materialized (
             where d.tenant = q.tenant and d.next_queue_key = q.queue_key and d.deferred and d.eligible_at <= clock.now) as due,
         not %(past_gate)s and exists (
             select from tenure.attempt a
-            where a.queue = q.uid and a.lease_status = 'ACTIVE' and a.expires_at <= clock.now) as lapsed
+            where a.queue = q.uid and a.lease_status = 'ACTIVE' and a.expires_at <= clock.now
+            union all
+            select from tenure.queue former, lateral (
+                select from tenure.attempt a
+                where a.queue = former.uid and a.lease_status = 'ACTIVE' and a.expires_at <= clock.now limit 1) a
+            where former.tenant = q.tenant and former.queue_key = q.queue_key and former.retired_at is not null) as lapsed
     from q, w, clock),
 taken as materialized (
     select e.*, g.queue, g.worker, g.incarnation, g.now, g.ttl, nextval('tenure.uid') as lease,
