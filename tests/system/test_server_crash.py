@@ -1,0 +1,50 @@
+"""The server crashes under load, again and again; workers reconnect, and what was acknowledged is there."""
+
+from __future__ import annotations
+
+import random
+
+import psycopg
+import pytest
+
+from tenure import Tenure
+from tenure.store.postgres.migrate import migrate
+from tests.system.conftest import assert_each_done_once, completed, facts_counted, submit_load, wait_for
+
+SUBJECTS = 6_000
+CRASHES = 4
+
+
+@pytest.mark.slow
+def test_work_survives_crashes_of_the_server(make_cluster, processes):
+    cluster = make_cluster()
+    dsn = cluster.start()
+    migrate(dsn)
+    with Tenure(dsn) as app:
+        subjects = submit_load(app, SUBJECTS)
+    chance = random.Random(20260302)  # noqa: S311
+    workers = processes(dsn)
+    for _ in range(2):
+        workers.start()
+    done = 0
+    for crash in range(1, CRASHES + 1):
+        with psycopg.connect(dsn, autocommit=True) as connection:
+            goal = SUBJECTS * crash // (CRASHES + 1) + chance.randrange(300)
+            wait_for(lambda goal=goal, c=connection: completed(c) >= goal, 60, workers.log)
+            before = completed(connection)
+        assert cluster.stop("immediate")
+        assert cluster.start() == dsn
+        with psycopg.connect(dsn, autocommit=True) as connection:
+            done = completed(connection)
+        assert done >= before  # what was committed is still there
+    assert done < SUBJECTS
+    with psycopg.connect(dsn, autocommit=True) as connection:
+        wait_for(lambda: completed(connection) == SUBJECTS, 60, workers.log)
+    workers.stop()
+
+    facts = facts_counted(dsn)
+    print(
+        f"crashes {CRASHES}, takeovers {facts['lease.expired']}, replays {facts['replays']}, claims {facts['lease.claimed']}"
+    )
+    assert_each_done_once(dsn, subjects)
+    assert len(workers.alive) == 2  # the same processes all along
