@@ -7,6 +7,8 @@ from psycopg import errors as pg
 
 from tenure.model.errors import InvalidPayload, LawViolation, StoreUnavailable, TenureError
 
+# A standby while another server takes over, and a session that was ended for being idle: a new connection helps.
+_AWAY = pg.ReadOnlySqlTransaction | pg.IdleInTransactionSessionTimeout
 _PAYLOAD = (pg.UntranslatableCharacter, pg.InvalidTextRepresentation, pg.CharacterNotInRepertoire)
 
 
@@ -30,7 +32,7 @@ def translated(error: BaseException) -> TenureError | None:
     if isinstance(error, pg.CheckViolation):
         return LawViolation(f"The database refused it: {message}.", "Correct the value that the constraint names.",
                             constraint=error.diag.constraint_name)  # fmt: skip
-    if isinstance(error, psycopg.OperationalError | psycopg.InterfaceError):
+    if isinstance(error, psycopg.OperationalError | psycopg.InterfaceError | _AWAY):
         return StoreUnavailable(
             f"The database did not answer: {message}.",
             "Nothing is known to have changed; send it again with the same key.",
