@@ -14,6 +14,7 @@ from opentelemetry import trace
 
 from tenure.engine import logging
 from tenure.engine.caller import Caller
+from tenure.model import fact_types as ft
 from tenure.model.attempt import attempt_of
 from tenure.model.decisions.unfolding import Context, Unfolding
 from tenure.model.errors import Conflict, Forbidden, NotFound, TenureError
@@ -37,6 +38,8 @@ class ActionSpec(Generic[R]):
     types: tuple[str, ...]
     decide: Callable[[Unfolding, R, Context, bytes | None], Fact]
     queue_keys: Callable[[R], Iterable[str | None]] = lambda _: ()
+    ends_lease: bool = False
+    """Whether it ends the lease, which then is the key where the caller gives none (design 01, The actions)."""
 
 
 def act(caller: Caller, spec: ActionSpec[R], requests: Sequence[R]) -> Op[list[Outcome]]:
@@ -89,6 +92,8 @@ def _decide(
     unfolding = unfoldings.setdefault(subject, Unfolding.of(thread))
     unfolding.replay = loaded.replays.get(index) or _told_before(unfolding, target)
     token = loaded.token_hashes.get(attempt_of(target.lease)) if target.lease is not None else None
+    if target.idempotency_key is None and not spec.ends_lease and not _stands(unfolding):
+        unfolding.replay = None
     try:
         fact = spec.decide(unfolding, request, context, token)
     except TenureError as error:
@@ -98,6 +103,12 @@ def _decide(
 
 def _subject_of(target: Target, loaded: Loaded) -> int | None:
     return target.subject if target.subject is not None else loaded.subject_of_lease.get(attempt_of(target.lease or 0))
+
+
+def _stands(unfolding: Unfolding) -> bool:
+    """Whether what was answered before without a key still holds: begun and not gone on since. Renewals never do."""
+    fact = unfolding.replay
+    return fact is not None and fact.type != ft.RENEWED and fact.state == unfolding.envelope.state
 
 
 def _told_before(unfolding: Unfolding, target: Target) -> Fact | None:

@@ -25,7 +25,7 @@ from tenure.store.operation import Op
 from tenure.store.records import Finish
 
 SPEC: ActionSpec[CompleteExecution] = ActionSpec(
-    Action.COMPLETE, (ft.COMPLETED,), decide_complete, queue_keys=lambda r: (r.next_queue_key,)
+    Action.COMPLETE, (ft.COMPLETED,), decide_complete, queue_keys=lambda r: (r.next_queue_key,), ends_lease=True
 )
 _tracer = trace.get_tracer("tenure")
 

@@ -13,7 +13,7 @@ from tenure.model.result import ActionResult
 from tenure.model.transitions import Action
 from tenure.store.operation import Op
 
-SPEC: ActionSpec[DeferExecution] = ActionSpec(Action.RELEASE, (ft.DEFERRED,), decide_defer)
+SPEC: ActionSpec[DeferExecution] = ActionSpec(Action.RELEASE, (ft.DEFERRED,), decide_defer, ends_lease=True)
 
 
 def defer_many(caller: Caller, requests: Sequence[DeferExecution]) -> Op[list[Outcome]]:

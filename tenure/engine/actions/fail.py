@@ -14,7 +14,7 @@ from tenure.model.transitions import Action
 from tenure.store.operation import Op
 
 SPEC: ActionSpec[FailExecution] = ActionSpec(
-    Action.FAIL, (ft.FAILED,), decide_fail, queue_keys=lambda r: (r.next_queue_key,)
+    Action.FAIL, (ft.FAILED,), decide_fail, queue_keys=lambda r: (r.next_queue_key,), ends_lease=True
 )
 
 

@@ -13,7 +13,7 @@ from tenure.model.result import ActionResult
 from tenure.model.transitions import Action
 from tenure.store.operation import Op
 
-SPEC: ActionSpec[ReleaseLease] = ActionSpec(Action.RELEASE, (ft.RELEASED,), decide_release)
+SPEC: ActionSpec[ReleaseLease] = ActionSpec(Action.RELEASE, (ft.RELEASED,), decide_release, ends_lease=True)
 
 
 def release_many(caller: Caller, requests: Sequence[ReleaseLease]) -> Op[list[Outcome]]:

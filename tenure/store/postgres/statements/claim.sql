@@ -47,9 +47,12 @@ taken as materialized (
             e.priority, e.due_at, e.eligible_at, e.created_at, e.slots_free, e.slots_total,
             case when e.slots_total = 1 then 1 else (
                 select min(s) from generate_series(1, e.slots_total) s
-                where not exists (
-                    select from tenure.attempt a
-                    where a.subject = e.uid and a.slot = s and a.shared and a.lease_status in ('ACTIVE', 'COMPLETED'))) end as slot
+                where s not in (
+                    select a.slot from tenure.attempt a where a.subject = e.uid and a.shared and a.lease_status = 'ACTIVE'
+                    union all (
+                        -- Done in this round: requeueing, or the next queue, counts anew.
+                        select a.slot from tenure.attempt a where a.subject = e.uid and a.shared and a.lease_status = 'COMPLETED'
+                        order by a.end_revision desc limit e.slots_done))) end as slot
         from tenure.execution e
         where e.tenant = g.tenant and e.next_queue_key = g.queue_key and e.claimable
             and (-e.priority, coalesce(e.due_at, 'infinity'::timestamptz), e.eligible_at, e.created_at, e.uid)
