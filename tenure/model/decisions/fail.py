@@ -40,7 +40,7 @@ def decide_fail(unfolding: Unfolding, request: FailExecution, context: Context, 
     if request.error_class is ErrorClass.BUSINESS_RULE_HOLD:
         after = State.HELD
         data["hold"] = next(context.uids)
-        data["set"] = {"hold_state": str(HoldState.ACTIVE), "hold_reason": request.error_code, "attempt_count": count}
+        data["set"] = {"hold_state": str(HoldState.ACTIVE), "hold_reason": request.error_code}
     elif request.error_class is ErrorClass.OPERATOR_CANCELED:
         after = State.CANCELED
         data["set"] = {"cancel_requested": True}

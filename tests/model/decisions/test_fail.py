@@ -163,7 +163,7 @@ def test_a_business_rule_places_a_hold() -> None:
     scene = running()
     scene.fail(error_class="BUSINESS_RULE_HOLD", error_code="LOW_YIELD")
     env = scene.envelope
-    assert (env.hold_state, env.hold_reason, env.attempt_count) == (HoldState.ACTIVE, "LOW_YIELD", 1)
+    assert (env.hold_state, env.hold_reason, env.attempt_count) == (HoldState.ACTIVE, "LOW_YIELD", 0)
     hold = scene.thread.active_holds[0]
     assert (hold.hold_code, hold.reason, hold.placed_by, hold.worker) == (
         "BUSINESS_RULE_HOLD",
