@@ -407,9 +407,7 @@ def _broken_ends(thread: SubjectThread) -> Iterator[str]:
     gave_up = bool(letters) and letters[-1].resolution_state is not Resolution.REQUEUED
     if env.state is State.FAILED_TERMINAL and not gave_up:
         yield "a subject gave up without a dead letter"
-    # A hold by a business rule spends an attempt too, but whoever releases it grants another.
-    by_rule = any(h.hold_code == "BUSINESS_RULE_HOLD" for h in thread.holds.values())
-    if not by_rule and env.attempt_count >= most and (env.attempt_count > most or env.state is State.FAILED_RETRYABLE):
+    if env.attempt_count >= most and (env.attempt_count > most or env.state is State.FAILED_RETRYABLE):
         yield f"{env.state} although {env.attempt_count} of {most} attempts were spent"
     if env.cancel_requested != (env.state is State.CANCELED):
         yield "a cancellation that was requested and not done, or done and not requested"

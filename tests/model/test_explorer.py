@@ -44,9 +44,9 @@ def walks() -> dict[str, Explorer]:
 
 def test_no_interleaving_breaks_an_invariant(walks: dict[str, Explorer]) -> None:
     # The walks raise at the first broken one; here it is made sure that they went somewhere.
-    assert walks["single"].worlds > 400
-    assert walks["shared"].worlds > 1_500
-    assert walks["two"].worlds > 100_000
+    assert walks["single"].worlds > 200
+    assert walks["shared"].worlds > 1_000
+    assert walks["two"].worlds > 40_000
 
 
 def test_every_state_is_reached_and_every_action_refused_sometimes(walks: dict[str, Explorer]) -> None:
