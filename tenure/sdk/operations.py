@@ -60,6 +60,7 @@ from tenure.engine.caller import Caller
 from tenure.engine.verify import Report
 from tenure.engine.verify import verify as verify_store
 from tenure.model.envelope import Envelope
+from tenure.model.errors import InvalidRequest
 from tenure.model.fact import Fact
 from tenure.model.ordering import OrderKey
 from tenure.model.queue import Queue, QueuePolicy
@@ -203,7 +204,15 @@ def claim(
     ttl_seconds: int | None = None, idempotency_key: str | None = None, token: Token | None = None,
     hint: ScanHint | None = None, expected_state: str | None = None, expected_revision: int | None = None,
 ) -> Op[list[Lease]]:  # fmt: skip
-    """Take up to ``limit`` subjects, or the one named, under lease; ``start`` makes them RUNNING at once."""
+    """Take up to ``limit`` subjects, or the one named, under lease; ``start`` makes them RUNNING at once.
+
+    With an ``idempotency_key`` goes a ``token``: sent again, the claim is answered with the leases of the first.
+    """
+    if idempotency_key is not None and token is None:
+        raise InvalidRequest(
+            "A claim with an idempotency_key needs its token.",
+            "Draw a Token first and send it with the key each time: the leases can be used with the first one only.",
+        )
     token = token if token is not None else Token()
     request = validated(
         ClaimItems, worker=worker.uid, incarnation=worker.incarnation, queue_key=queue_key, token_hash=token.digest,

@@ -218,6 +218,16 @@ def test_claim_under_a_used_key_with_another_payload_is_a_conflict_and_changes_n
     assert state_of(bench) == before
 
 
+def test_claim_under_a_key_needs_the_token_that_its_leases_will_have(bench: Bench) -> None:
+    bench.define_queue("q")
+    bench.subject()
+    before = state_of(bench)
+
+    refused = bench.error(bench.claim, bench.worker(), "q", idempotency_key="claim-1")
+
+    assert (refused.code, state_of(bench)["threads"]) == ("invalid_request", before["threads"])
+
+
 def test_empty_claim_keeps_no_key(bench: Bench) -> None:
     bench.define_queue("q")
     worker = bench.worker()

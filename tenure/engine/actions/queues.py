@@ -33,7 +33,11 @@ def define_queue(caller: Caller, policy: QueuePolicy, idempotency_key: str | Non
 
     Templates that it serves and that do not exist yet are defined, without a schema.
     """
-    return (yield from caller.store.transaction(_define(caller, policy, idempotency_key)))
+    try:
+        return (yield from caller.store.transaction(_define(caller, policy, idempotency_key)))
+    except AlreadyExists:
+        # Another process may have defined it at the same moment: then it is there now, and either the same or not.
+        return (yield from caller.store.transaction(_define(caller, policy, idempotency_key)))
 
 
 def _define(caller: Caller, policy: QueuePolicy, key: str | None) -> Op[Queue]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tenure.engine.caller import Caller
 from tenure.model import fact_types as ft
 from tenure.model.decisions.workers import decide_register, decide_status
-from tenure.model.errors import IdempotencyConflict, NotFound, WorkerSuperseded
+from tenure.model.errors import AlreadyExists, IdempotencyConflict, NotFound, WorkerSuperseded
 from tenure.model.json_text import payload_hash
 from tenure.model.states import WorkerStatus
 from tenure.model.worker import Worker, WorkerSpec
@@ -14,7 +14,11 @@ from tenure.store.operation import Op
 
 def register_worker(caller: Caller, spec: WorkerSpec) -> Op[Worker]:
     """The worker of that key, created or taken over: this process is now its newest incarnation."""
-    return (yield from caller.store.transaction(_register(caller, spec)))
+    try:
+        return (yield from caller.store.transaction(_register(caller, spec)))
+    except AlreadyExists:
+        # Another process registered the key at the same moment: now it is there to be taken over.
+        return (yield from caller.store.transaction(_register(caller, spec)))
 
 
 def _register(caller: Caller, spec: WorkerSpec) -> Op[Worker]:

@@ -185,6 +185,17 @@ create index lease_expiry on attempt (queue, expires_at) where lease_status = 'A
 create index worker_live on attempt (worker, uid) where lease_status = 'ACTIVE';
 create index claim_key on attempt (worker, claim_key) where claim_key is not null;
 
+-- How many leases a worker holds, counted up to a limit. A claim asks once it has locked the worker; volatile, so that it
+-- then sees what other claims of that worker took while the lock was waited for, which the claim's own snapshot does not.
+create function live_leases(of_worker bigint, after_lease bigint, at_most int) returns int language plpgsql volatile
+set enable_seqscan = off set enable_bitmapscan = off as $$
+begin
+    return (select count(*) from (
+        select from tenure.attempt a
+        where a.worker = of_worker and a.uid > after_lease and a.lease_status = 'ACTIVE' limit at_most) held);
+end
+$$;
+
 create table hold (
     uid bigint primary key,
     tenant bigint not null references tenant,

@@ -16,9 +16,7 @@ gate as materialized (
         w.incarnation, clock.now, coalesce(%(ttl)s::int, q.lease_ttl_seconds) as ttl,
         jsonb_build_object('ttl', coalesce(%(ttl)s::int, q.lease_ttl_seconds), 'started', %(start)s::boolean)
             || case when w.incarnation = 1 then '{}'::jsonb else jsonb_build_object('incarnation', w.incarnation) end as data,
-        least(%(limit)s::int, w.max_concurrent_leases - (
-            select count(*)::int from (
-                select from tenure.attempt a where a.worker = w.uid and a.uid > %(live_after)s and a.lease_status = 'ACTIVE' limit w.max_concurrent_leases) held)) as room,
+        least(%(limit)s::int, w.max_concurrent_leases - tenure.live_leases(w.uid, %(live_after)s, w.max_concurrent_leases)) as room,
         q.enabled and w.status = 'ONLINE' and not w.drain_requested
             and (not q.manual_only or w.worker_type = 'HUMAN_SESSION')
             and w.capabilities @> q.required_worker_capabilities
