@@ -105,10 +105,10 @@ async def test_a_claim_under_way_when_the_worker_is_stopped_is_given_back(app):
     @app.task(queue="q")
     async def work() -> None: ...
 
-    async with working(app) as worker:
-        with psycopg.connect(app.settings.dsn) as blocker:
-            blocker.execute("select from tenure.worker where uid = %s for update", [worker.row.uid])
-            subject = await asyncio.to_thread(work.submit)
+    subject = work.submit()
+    with psycopg.connect(app.settings.dsn) as blocker:
+        blocker.execute("lock table tenure.attempt in share mode")
+        async with working(app) as worker:
             await until(lambda: _claims_that_wait(app) == 1)
             worker.stop()
             await asyncio.sleep(0)
