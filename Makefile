@@ -11,7 +11,7 @@ help:
 	@echo "make test    install the test tools in .venv and run the tests (PYTEST_ARGS='-k name' to choose)"
 	@echo "make check   lint, types, import rules and security rules"
 	@echo "make format  let ruff rewrite the code"
-	@echo "make bench   run the benchmarks"
+	@echo "make bench   measure Tenure beside bare SQL on this machine (beside its peers: bench/README.md)"
 	@echo "make mutants break the model in small ways and count what its tests notice (an hour)"
 	@echo "make lock    pin the dependencies again (needs uv)"
 	@echo "make clean   remove .venv, caches and builds (.tenure, your data, stays)"
@@ -51,9 +51,8 @@ security: .venv/.dev
 
 check: lint types imports security
 
-bench: .venv/.dev
-	@test -e bench/run.py || { echo "There are no benchmarks yet (bench/run.py)."; exit 1; }
-	$(BIN)/python bench/run.py
+bench: .venv/.runtime
+	$(BIN)/tenure bench
 
 mutants: .venv/.dev
 	$(BIN)/python -m pip install --quiet 'mutmut>=3.8'
