@@ -12,6 +12,7 @@ import pytest
 
 from tenure import Tenure
 from tenure.model.errors import Conflict
+from tenure.sdk.token import Token
 
 THREADS = 8
 SUBJECTS = 2_000
@@ -68,7 +69,7 @@ class Client:
         elif action == "cancel" and self.chance.random() < 0.3:
             self.perform("cancel", subject, reason="no more")
         elif action == "claim":
-            self.perform("claim", self.worker, "q", subject=subject)
+            self.perform("claim", self.worker, "q", subject=subject, token=Token())
 
     def perform(self, action: str, *args, **fields) -> None:
         """Now and then with a key and twice, as a client does that got no answer."""
