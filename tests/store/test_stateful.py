@@ -23,8 +23,8 @@ from tenure.embedded.dsn import with_database
 from tests.store.harness import Bench, bench_on, memory_bench
 from tests.store.two_stores import CHOICES, TwoStores
 
-WALKS, _, FIRST_SEED = os.environ.get("TENURE_WALKS", "8").partition("@")
-WALK_STEPS = int(os.environ.get("TENURE_WALK_STEPS", "150"))
+WALKS, _, FIRST_SEED = os.environ.get("TENURE_WALKS", "6").partition("@")
+WALK_STEPS = int(os.environ.get("TENURE_WALK_STEPS", "120"))
 EXAMPLES = int(os.environ.get("TENURE_EXAMPLES", "0"))
 
 _tenants = itertools.count(1)
@@ -77,7 +77,7 @@ def test_sequences_that_hypothesis_draws_leave_both_stores_alike(machine: type[T
     run_state_machine_as_test(
         machine,
         settings=settings(
-            max_examples=EXAMPLES or 20, stateful_step_count=30, deadline=None, derandomize=not EXAMPLES, database=None,
+            max_examples=EXAMPLES or 12, stateful_step_count=25, deadline=None, derandomize=not EXAMPLES, database=None,
             suppress_health_check=list(HealthCheck), report_multiple_bugs=False, phases=[Phase.generate, Phase.shrink],
         ),
     )  # fmt: skip

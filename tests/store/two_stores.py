@@ -134,10 +134,10 @@ class TwoStores(RuleBasedStateMachine):
             self.pair.verify()
 
     def compare(self) -> None:
-        """All threads are compared each time; what takes many questions is asked of a few in turn, and at the end of all."""
+        """All threads are compared each time; what takes many questions is asked of one in turn, and at the end of all."""
         self.steps += 1
         count = len(self.subjects)
-        self.pair.compare(sorted({self.steps % count, self.steps * 7 % count}))
+        self.pair.compare([self.steps * 7 % count])
 
     def walk(self, seed: int, steps: int) -> None:
         """Random moves; on a failure, the moves that led there are noted in it."""
