@@ -47,7 +47,8 @@ def json_text(value: Any) -> str:
         text.encode()
     except (TypeError, ValueError, RecursionError) as error:
         raise InvalidPayload(
-            f"This cannot be written as JSON: {error}.", "Give plain data: objects with text keys, lists, text, numbers."
+            f"This cannot be written as JSON: {error}.",
+            "Give plain data: objects with text keys, lists, text, numbers.",
         ) from None
     if "\\u0000" in text and _NUL.search(text):
         raise InvalidPayload("Text holds a NUL character, which PostgreSQL cannot keep.", "Remove it.")
