@@ -26,7 +26,7 @@ gate as materialized (
             and coalesce(%(incarnation)s::int = w.incarnation, true) as fits,
         not %(past_gate)s and exists (
             select from tenure.execution d
-            where d.tenant = q.tenant and d.next_queue_key = q.queue_key and d.deferred and d.eligible_at <= clock.now) as due,
+            where d.tenant = q.tenant and d.next_queue_key = q.queue_key and d.deferred and d.eligible_at <= clock.now offset 0) as due,
         not %(past_gate)s and exists (
             select from tenure.attempt a
             where a.queue = q.uid and a.lease_status = 'ACTIVE' and a.expires_at <= clock.now
@@ -41,7 +41,7 @@ taken as materialized (
         case when e.slots_total = 1 then g.data else g.data || jsonb_build_object('slot', e.slot) end as data,
         (case when not %(start)s then e.state when e.slots_free = 1 then 'RUNNING' when e.slots_total > 1 then 'READY' else e.state end)::tenure.state as after
     from gate g, lateral (
-        select e.ctid as tid, e.uid, e.tenant, e.state, e.revision, e.seq, e.head, e.attempt_count, e.next_queue_key, e.next_action_key,
+        select e.uid, e.tenant, e.state, e.revision, e.seq, e.head, e.attempt_count, e.next_queue_key, e.next_action_key,
             e.priority, e.due_at, e.eligible_at, e.created_at, e.slots_free, e.slots_total,
             case when e.slots_total = 1 then 1 else (
                 select min(s) from generate_series(1, e.slots_total) s
@@ -82,9 +82,10 @@ leased as (
         'ACTIVE', 'STARTED', state, now, now + make_interval(secs => ttl), case when %(start)s then now end, %(token_hash)s, %(claim_key)s, %(claim_hash)s, next_action_key
     from hashed),
 moved as (
+    -- By key: what changed between snapshot and lock has a ctid that this snapshot cannot find.
     update tenure.execution e
     set state = h.after, revision = h.revision_after, seq = h.seq + 1, head = h.hash, slots_free = h.slots_free - 1, last_record = h.lease + 1
-    from hashed h where e.ctid = h.tid)
+    from hashed h where e.uid = any (array[h.uid]))
 select g.fits and g.room > 0 as allowed, g.due, g.lapsed, g.now, g.ttl, h.lease, h.uid, h.attempt_count + 1 as attempt_number, h.after::text as state,
     h.revision_after, h.seq + 1 as seq, h.slot, h.next_action_key, -h.priority as rank, h.due_at, h.eligible_at, h.created_at,
     s.template, s.name, s.external_ref, s.properties, s.payload_ref, s.correlation_id

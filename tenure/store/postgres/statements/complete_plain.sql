@@ -3,11 +3,11 @@
 with clock as materialized (select tenure.now() as now),
 item as materialized (
     select i.lease, i.result, i.result_ref, substring(%(payload_hashes)s::bytea from (i.ordinal * 32 - 31)::int for 32) as payload_hash,
-        a.tid, a.subject, clock.now
+        a.subject, clock.now
     from clock,
         unnest(%(leases)s::bigint[], %(results)s::jsonb[], %(result_refs)s::text[]) with ordinality as i(lease, result, result_ref, ordinal),
         lateral (
-            select a.ctid as tid, a.subject, a.lease_status, a.expires_at, a.worker, a.token_hash, a.started_at, a.tenant
+            select a.subject, a.lease_status, a.expires_at, a.worker, a.token_hash, a.started_at, a.tenant
             from tenure.attempt a where a.uid = i.lease offset 0) a
     where a.lease_status = 'ACTIVE' and a.started_at is not null and a.expires_at > clock.now and a.worker = %(worker)s
         and a.token_hash = substring(%(token_hashes)s::bytea from (i.ordinal * 32 - 31)::int for 32) and a.tenant = %(tenant)s),
@@ -17,15 +17,16 @@ moved as (
         head = tenure.fact_hash(e.head, e.uid, e.seq + 1, i.now, e.tenant, e.revision + 1, i.lease, %(worker)s, 'execution.completed',
             %(actor)s, 'COMPLETED', e.next_queue_key, null, i.payload_hash, null, null, %(trace_id)s, null)
     from item i
-    where e.uid = i.subject and e.state in ('RUNNING', 'WAITING_EXTERNAL') and e.slots_total = 1 and e.slots_free = 0 and e.last_record = i.lease + 1
-    returning i.lease, i.result, i.result_ref, i.payload_hash, i.tid, i.now, e.uid, e.tenant, e.seq, e.revision, e.head, e.next_queue_key),
+    where e.uid = any (array[i.subject]) and e.state in ('RUNNING', 'WAITING_EXTERNAL') and e.slots_total = 1 and e.slots_free = 0 and e.last_record = i.lease + 1
+    returning i.lease, i.result, i.result_ref, i.payload_hash, i.now, e.uid, e.tenant, e.seq, e.revision, e.head, e.next_queue_key),
 told as (
     insert into tenure.fact (thread, seq, tenant, at, revision, state, type, actor, queue_key, lease, worker, trace_id, payload_hash, hash)
     select uid, seq, tenant, now, revision, 'COMPLETED', 'execution.completed', %(actor)s, next_queue_key, lease, %(worker)s, %(trace_id)s, payload_hash, head
     from moved),
 ended as (
+    -- By key: a renewal that came between snapshot and lock has given the row another ctid.
     update tenure.attempt a
     set lease_status = 'COMPLETED', record_status = 'SUCCEEDED', ended_at = m.now, end_state = 'COMPLETED', end_revision = m.revision,
         result = m.result, result_ref = m.result_ref
-    from moved m where a.ctid = m.tid)
+    from moved m where a.uid = any (array[m.lease]))
 select lease, uid, revision, seq, now, next_queue_key from moved
