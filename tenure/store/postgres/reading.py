@@ -49,7 +49,7 @@ class Reading(Registry):
 
     def situation(self, tenant: int, uid: int, ahead_limit: int) -> Op[Situation | None]:
         """See ``Store.situation``. ``ahead`` stops counting at the limit and is None for what is not visible."""
-        loaded = yield Statement("load_threads", {"uids": [uid], "attempts": []})
+        loaded = yield Statement("load_threads", {"uids": [uid], "attempts": "{}"})
         if not loaded or loaded[0]["tenant"] != tenant:
             return None
         thread = rows.thread(loaded[0])

@@ -43,7 +43,10 @@ class Threads:
         wanted = sorted({t.subject for t in targets if t.subject is not None} | set(subject_of_lease.values()))
         lock = "lock_subjects_free" if skip_locked else "lock_subjects"
         locked = [row["uid"] for row in (yield Statement(lock, {"uids": wanted, "tenant": tenant}))]
-        loaded = yield Statement("load_threads", {"uids": locked, "attempts": leases})
+        named: dict[int, list[int]] = {}
+        for lease, subject in subject_of_lease.items():
+            named.setdefault(subject, []).append(lease)
+        loaded = yield Statement("load_threads", {"uids": locked, "attempts": json.dumps(named)})
         threads = {row["uid"]: rows.thread(row) for row in loaded}
         tokens = {
             a["uid"]: token for row in loaded for a in row["attempts"] if (token := rows.token_hash(a["token_hash"]))

@@ -179,10 +179,11 @@ create table attempt (
         lease_status is null
         or (worker is not null and token_hash is not null and claimed_at is not null and expires_at is not null))
 ) with (fillfactor = 50);
-create unique index one_live_lease on attempt (subject, slot) where lease_status = 'ACTIVE';
+-- Each index of live leases also asks that its own key is known, so that no plan can walk one of them in place of another.
+create unique index one_live_lease on attempt (subject, slot) where lease_status = 'ACTIVE' and subject is not null;
 create unique index one_slot_a_worker on attempt (subject, worker) where shared and lease_status in ('ACTIVE', 'COMPLETED');
-create index lease_expiry on attempt (queue, expires_at) where lease_status = 'ACTIVE';
-create index worker_live on attempt (worker, uid) where lease_status = 'ACTIVE';
+create index lease_expiry on attempt (queue, expires_at) where lease_status = 'ACTIVE' and queue is not null;
+create index worker_live on attempt (worker, uid) where lease_status = 'ACTIVE' and worker is not null;
 create index claim_key on attempt (worker, claim_key) where claim_key is not null;
 
 -- How many leases a worker holds, counted up to a limit. A claim asks once it has locked the worker; volatile, so that it

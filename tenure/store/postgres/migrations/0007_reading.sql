@@ -28,8 +28,9 @@ return (select t.code = any (codes) from subject s join template t on t.uid = s.
 create function lapsed_leases(subject_uid bigint, at timestamptz) returns table (lapsed int, begun int, since timestamptz)
 language sql stable parallel safe
 begin atomic
-    select count(*)::int, count(a.started_at)::int, min(a.expires_at)
-    from attempt a where a.subject = subject_uid and a.lease_status = 'ACTIVE' and a.expires_at <= at;
+    select count(*) filter (where a.expires_at <= at)::int, count(a.started_at) filter (where a.expires_at <= at)::int,
+        min(a.expires_at) filter (where a.expires_at <= at)
+    from attempt a where a.subject = subject_uid and a.lease_status = 'ACTIVE';
 end;
 
 -- Where a subject would stand once its lapsed leases were expired, as tenure.model.decisions.expire has it.
@@ -58,12 +59,16 @@ begin atomic
         select e.uid from execution e
         where e.tenant = for_tenant and e.next_queue_key = for_queue and e.deferred and e.eligible_at <= at
         union
-        select a.subject from queue claimed_from, attempt a
-        where claimed_from.tenant = for_tenant and a.queue = claimed_from.uid and a.lease_status = 'ACTIVE' and a.expires_at <= at)
+        select a.subject
+        from queue claimed_from
+        cross join lateral (
+            select a.subject from attempt a
+            where a.queue = claimed_from.uid and a.lease_status = 'ACTIVE' and a.expires_at <= at offset 0) a
+        where claimed_from.tenant = for_tenant and claimed_from.queue_key = for_queue)
     select e.uid, s.since
     from queue q
     cross join candidate c
-    join execution e on e.uid = c.uid
+    join execution e on e.uid = any (array[c.uid])
     cross join lapsed_leases(c.uid, at) l
     cross join lateral (
         select case when e.state = 'RUNNING' and e.slots_total = 1 and l.lapsed > 0 then l.since else e.eligible_at end as since) s

@@ -1,5 +1,6 @@
 -- Writes what decisions made of loaded, locked threads, in one statement so that the law sees all of it together.
--- Keys only: one row for each thing that changed.
+-- Keys only: one row for each thing that changed. `= any (array[...])` is an equality that no plan can turn around,
+-- to walk the whole table and look for each of its rows among those that changed.
 with fact as (
     insert into tenure.fact (thread, seq, tenant, at, revision, state, type, actor, queue_key, lease, worker, idempotency_key,
         correlation_id, causation_id, trace_id, payload_hash, data, hash)
@@ -34,7 +35,7 @@ changed_attempt as (
     from jsonb_to_recordset(%(changed_attempts)s::jsonb) as i(uid bigint, lease_status tenure.lease_status, record_status tenure.record_status,
         end_state tenure.state, end_revision int, heartbeat_at timestamptz, expires_at timestamptz, started_at timestamptz, ended_at timestamptz,
         release_reason text, external_ref text, error_class text, error_code text, error_message text, retryable boolean, result jsonb, result_ref text)
-    where a.uid = i.uid),
+    where a.uid = any (array[i.uid])),
 hold as (
     insert into tenure.hold as h (uid, tenant, subject, queue, worker, status, hold_code, reason, placed_by, placed_at, released_by, released_at)
     select i.uid, i.tenant, i.subject, q.uid, i.worker, i.status, i.hold_code, i.reason, i.placed_by, i.placed_at, i.released_by, i.released_at
@@ -72,7 +73,7 @@ execution as (
         next_action_key text, priority smallint, ready_at timestamptz, due_at timestamptz, retry_at timestamptz, attempt_count int,
         max_attempts_override int, hold_state tenure.hold_state, hold_reason text, cancel_requested boolean, slots_free smallint, slots_done smallint,
         last_record bigint, deferred boolean)
-    where e.uid = i.uid
+    where e.uid = any (array[i.uid])
     returning e.uid, e.tenant, e.next_queue_key, e.claimable)
 select count(pg_notify('tenure_work', n.tenant || ' ' || n.next_queue_key)) as hinted, (select count(*) from execution) as written
 from (select distinct tenant, next_queue_key from execution where claimable and %(notify)s) n

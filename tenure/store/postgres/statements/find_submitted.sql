@@ -7,4 +7,4 @@ lateral (
     union all
     select s.uid, s.submit_key from tenure.subject s where s.tenant = %(tenant)s and s.external_ref = i.ref
     limit 1) s,
-lateral (select f.* from tenure.fact f where f.thread = s.uid and f.seq = 1) f
+lateral (select f.* from tenure.fact f where f.thread = s.uid and f.seq = 1 offset 0) f

@@ -1,4 +1,6 @@
 -- The same, locked.
+-- Primary key; where only the key is known, after a look-up of the uid by it.
 select w.*, w.worker_type::text as worker_type, w.status::text as status from tenure.worker w
-where w.tenant = %(tenant)s and case when %(uid)s::bigint is not null then w.uid = %(uid)s else w.worker_key = %(key)s end
+where w.tenant = %(tenant)s and w.uid = coalesce(%(uid)s::bigint, (
+    select k.uid from tenure.worker k where k.tenant = %(tenant)s and k.worker_key = %(key)s))
 for no key update

@@ -16,9 +16,9 @@ item as materialized (
             with ordinality as i(properties, data, name, external_ref, payload_ref, submit_key, payload_hash, correlation_id, drawn, ordinal)
     where gate.open
         and (i.submit_key is null or not exists (
-            select from tenure.subject s where s.tenant = %(tenant)s and s.submit_key = i.submit_key))
+            select from tenure.subject s where s.tenant = %(tenant)s and s.submit_key = i.submit_key offset 0))
         and (i.external_ref is null or not exists (
-            select from tenure.subject s where s.tenant = %(tenant)s and s.external_ref = i.external_ref))),
+            select from tenure.subject s where s.tenant = %(tenant)s and s.external_ref = i.external_ref offset 0))),
 proved as materialized (
     select item.*, coalesce(item.payload_hash, tenure.inputs_hash(%(template_code)s, %(queue_key)s, item.properties, item.name,
         item.external_ref, item.payload_ref, item.correlation_id, item.data, %(state)s <> 'PENDING', '[]'::jsonb)) as proof
