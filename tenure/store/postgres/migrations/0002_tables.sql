@@ -138,7 +138,8 @@ create index claimable on execution
     (tenant, next_queue_key, (-priority), (coalesce(due_at, 'infinity'::timestamptz)), eligible_at, created_at, uid)
     where claimable;
 create index deferred on execution (tenant, next_queue_key, eligible_at) where deferred;
-create index unsettled on execution (tenant, next_queue_key, state) where state in ('HELD', 'FAILED_TERMINAL', 'WAITING_EXTERNAL');
+-- By `hold_state`, which a completion leaves alone, not by `state`, which it changes.
+create index held on execution (tenant, next_queue_key) where hold_state = 'ACTIVE';
 
 create table attempt (
     uid bigint primary key,

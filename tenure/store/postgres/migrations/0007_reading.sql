@@ -10,7 +10,7 @@ return (e.site is null or q.site_scope = '{}' or e.site = any (q.site_scope))
     and (e.platform is null or q.platform_scope = '{}' or e.platform = any (q.platform_scope))
     and (e.assay is null or q.assay_scope = '{}' or e.assay = any (q.assay_scope));
 
-create index queue_retired on queue (tenant, queue_key) where retired_at is not null;
+create index queue_by_key on queue (tenant, queue_key, retired_at desc nulls first);
 
 -- Every route into a queue checks the template, so only a queue that took over the key of one that served others can
 -- have subjects that it does not serve.

@@ -44,7 +44,7 @@ cross join lateral (
     where d.tenant = a.tenant and d.resolution_state = 'OPEN' and filed.queue_key = a.queue_key) letters
 cross join lateral (
     select count(*) as subjects from tenure.execution e
-    where e.tenant = a.tenant and e.next_queue_key = a.queue_key and e.state = 'HELD') held
+    where e.tenant = a.tenant and e.next_queue_key = a.queue_key and e.hold_state = 'ACTIVE') held
 cross join lateral (
     select count(*) as workers, min(w.heartbeat_at) as oldest_beat
     from tenure.worker w join tenure.queue q on q.uid = a.uid
