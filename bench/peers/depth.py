@@ -4,7 +4,8 @@ waiting behind them in the same queue, with 1,000,000 finished, and with 1,000,0
 usage: depth.py OUT.jsonl [rounds]
 """
 import json, statistics, sys, time
-from prefill import PREFILL, RESET
+from mkplan import BEST
+from prefill import PREFILL
 from run import call, recreate
 from sampling import connect, drain_sampled
 
@@ -42,7 +43,7 @@ def main():
             call("tenure", {}, "bulk", N)
             with connect("tenure") as c:
                 c.execute("checkpoint")
-            points = drain_sampled("tenure", {}, N, every=0.02)
+            points = drain_sampled("tenure", BEST["tenure"], N, every=0.02)
             begun = next(t for t, d in points if d > 0)
             rates.append(points[-1][1] / (points[-1][0] - begun))
         median = statistics.median(rates)

@@ -1,7 +1,7 @@
 """(f) finished rows: per peer a fresh database, drains at 0, 100k and 1M finished jobs, each bracketed by L2."""
 import json, sys
 BEST = {"procrastinate": {"concurrency": 10, "pool": 10}, "pgqueuer": {"batch": 1000}, "oban": {"limit": 500, "pool": 10},
-        "chancy": {"concurrency": 1000}, "dbos": {"poll": 0.1}, "absurd": {"concurrency": 1000}, "tenure": {}, "raw": {"kind": "l2"}}
+        "chancy": {"concurrency": 1000}, "dbos": {"poll": 0.1}, "absurd": {"concurrency": 1000}, "tenure": {"batch": 1000, "concurrency": 1500, "prefetch": 1500}, "raw": {"kind": "l2"}}
 N = {"procrastinate": 800, "pgqueuer": 10000, "oban": 4000, "chancy": 4000, "dbos": 3000, "absurd": 2000, "tenure": 10000, "raw": 10000}
 ENQ = {"dbos": {"bulk": "sql"}, "absurd": {"bulk": "sql"}}
 P = []
