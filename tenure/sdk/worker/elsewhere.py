@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import contextvars
 import multiprocessing
-import pickle
+import pickle  # nosec B403
 import traceback
 from concurrent.futures import BrokenExecutor, Executor, ProcessPoolExecutor, ThreadPoolExecutor
 from functools import partial
@@ -78,7 +78,7 @@ def _in_process(module: str, qualname: str, arguments: dict[str, Any]) -> Any:
 def _portable(error: Exception) -> Exception:
     """An exception that cannot be made again from its pickle would take the whole pool down with it."""
     try:
-        if type(pickle.loads(pickle.dumps(error))) is type(error):  # noqa: S301 - our own bytes, of a moment ago
+        if type(pickle.loads(pickle.dumps(error))) is type(error):  # noqa: S301  # nosec B301
             return error
     except Exception:
         return FailedElsewhere(type(error).__name__, "".join(traceback.format_exception(error)))
