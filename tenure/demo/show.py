@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import shutil
+import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from rich.console import Console
@@ -73,11 +77,16 @@ def _outcome(
         )
     dog = euid.format_euid(euid.SUBJECT, cast.subjects["dog"])
     narrator.act("Look further")
-    for command in (
-        f"tenure --tenant {stage.tenant} subject history {dog}", f"tenure --tenant {stage.tenant} subject lineage {dog}",
-        f"tenure --tenant {stage.tenant} lease list --status all", f"tenure --tenant {stage.tenant} top",
-    ):  # fmt: skip
-        console.print(f"  {command}")
+    for command in (f"subject history {dog}", f"subject lineage {dog}", "lease list --status all", "top"):
+        console.print(f"  {_command()} --tenant {stage.tenant} {command}")
+
+
+def _command() -> str:
+    """How the command is called here: by name where the shell finds it, else by its path beside this Python."""
+    beside = Path(sys.executable).parent / "tenure"
+    if shutil.which("tenure") or not beside.exists():
+        return "tenure"
+    return os.path.relpath(beside)
 
 
 def _row(client: Tenure, name: str, uid: int) -> tuple[Any, ...]:
