@@ -42,16 +42,11 @@ def read(pgdata: Path) -> PidFile | None:
     )
 
 
-def names_living_server(pidfile: PidFile, pgdata: Path) -> bool:
-    """Whether the pid belongs to a living PostgreSQL server of this very data folder.
+def serves(pid: int, pgdata: Path) -> bool:
+    """Whether process ``pid`` lives and is the PostgreSQL server of ``pgdata``.
 
     A pid alone proves nothing: after a crash or a reboot it may have gone to any program.
     """
-    return serves(pidfile.pid, pgdata)
-
-
-def serves(pid: int, pgdata: Path) -> bool:
-    """Whether process ``pid`` lives and is the PostgreSQL server of ``pgdata``."""
     if not Path("/proc/self/stat").exists():
         return _serves_by_ps(pid, pgdata)
     process = Path("/proc") / str(pid)

@@ -8,7 +8,6 @@ from datetime import datetime
 from tenure.engine.caller import Caller
 from tenure.model.errors import InvalidRequest, NotFound
 from tenure.model.fact import Fact
-from tenure.model.json_text import payload_hash
 from tenure.model.thread import SubjectThread, fold
 from tenure.model.visibility import Reason
 from tenure.model.why import Situation
@@ -65,8 +64,3 @@ def as_of(caller: Caller, subject: int, *, seq: int | None = None, at: datetime 
     if thread is None:
         raise NotFound("The subject did not exist then.", f"It was created at {found.subject.created_at.isoformat()}.")
     return thread
-
-
-def digest(value: object) -> str:
-    """SHA-256 of a value's canonical JSON, in hex: what an artifact is known by."""
-    return payload_hash(value).hex()

@@ -27,6 +27,13 @@ T = TypeVar("T")
 _PATIENCE = 30.0
 
 
+def _caller_of(settings: Settings, store: PostgresStore, tenant: int | None) -> Caller:
+    """The identity that either client acts under, once its tenant is known."""
+    if tenant is None:
+        raise NotFound(f"There is no tenant {settings.tenant!r}.", "Create it first.")
+    return Caller(store, tenant, settings.actor, settings.tenant)
+
+
 class Tenure(Actions, TaskRegistry):
     """The sync client. Threads may share it.
 
@@ -69,9 +76,7 @@ class Tenure(Actions, TaskRegistry):
                     lambda: store.tenant(settings.tenant, create=True, actor=settings.actor),
                     prepare=session.prepares,
                 )
-            if tenant is None:
-                raise NotFound(f"There is no tenant {settings.tenant!r}.", "Create it first.")
-            self._caller = Caller(store, tenant, settings.actor, settings.tenant)
+            self._caller = _caller_of(settings, store, tenant)
         return self._caller
 
     def perform(self, make: Callable[[Caller], Op[T]]) -> T:
@@ -206,9 +211,7 @@ class AsyncTenure(Actions, TaskRegistry):
                     lambda: store.tenant(settings.tenant, create=True, actor=settings.actor),
                     prepare=session.prepares,
                 )
-            if tenant is None:
-                raise NotFound(f"There is no tenant {settings.tenant!r}.", "Create it first.")
-            self._caller = Caller(store, tenant, settings.actor, settings.tenant)
+            self._caller = _caller_of(settings, store, tenant)
         return self._caller
 
     async def perform(self, make: Callable[[Caller], Op[T]]) -> T:
