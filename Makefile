@@ -61,7 +61,7 @@ mutants: .venv/.dev
 lock:
 	@command -v uv >/dev/null || { echo "make lock needs uv: install it with 'pip install uv'."; exit 1; }
 	uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-emit-find-links --no-header \
-		--quiet --upgrade --output-file locks/runtime.txt pyproject.toml
+		--quiet --upgrade --extra server --output-file locks/runtime.txt pyproject.toml
 	uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-emit-find-links --no-header \
 		--quiet --upgrade --extra dev --extra sqlalchemy --output-file locks/dev.txt pyproject.toml
 

@@ -82,6 +82,20 @@ class QueueUnknown(NotFound):
     code = "queue_unknown"
 
 
+class Unauthenticated(TenureError):
+    """Nobody has said who asks, or what was said proves nothing (design 06, HTTP API)."""
+
+    code = "unauthenticated"
+    status = 401
+
+
+class RateLimited(TenureError):
+    """Too many requests in a short time; ``retry_after`` in the evidence says in how many seconds to come back."""
+
+    code = "rate_limited"
+    status = 429
+
+
 class Forbidden(TenureError):
     """The caller may not do this: another worker's lease, another token, a missing role."""
 

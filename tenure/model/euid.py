@@ -22,6 +22,8 @@ HOLD = "HX"
 DEAD_LETTER = "DX"
 TENANT = "TX"
 TEMPLATE = "PX"
+PRINCIPAL = "UX"
+ACCESS_TOKEN = "KX"  # noqa: S105 # nosec B105
 
 
 def _double(value: int) -> int:

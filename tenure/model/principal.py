@@ -1,0 +1,116 @@
+"""Principals: who acts, with which roles, and the access tokens that prove it (design 06, HTTP API; S1 section 10.4)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from functools import cached_property
+from typing import Annotated
+
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, StringConstraints
+
+from tenure.model.requests import ShortText, Text
+from tenure.model.roles import Permission, Role, demand, permissions_of
+
+PrincipalName = Annotated[
+    str, StringConstraints(pattern=r"^(user|service|agent):[A-Za-z0-9][A-Za-z0-9_.@+-]*$", max_length=200)
+]
+"""How a principal is named wherever it acts: ``user:ada``, ``service:importer``, ``agent:cluster-1``."""
+
+
+class PrincipalStatus(StrEnum):
+    """Whether a principal may act."""
+
+    ACTIVE = "ACTIVE"
+    DISABLED = "DISABLED"
+
+
+class Principal(BaseModel):
+    """Who acts. Its name is the ``actor`` of the facts that its actions append."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    uid: int
+    tenant: int
+    name: PrincipalName
+    display_name: str = ""
+    roles: tuple[Role, ...] = ()
+    status: PrincipalStatus = PrincipalStatus.ACTIVE
+    oidc_issuer: str | None = None
+    oidc_subject: str | None = None
+    has_password: bool = False
+    revision: int = 1
+    seq: int = 0
+    created_at: AwareDatetime | None = None
+
+
+class TokenKind(StrEnum):
+    """What an access token is for: programs, or the browser session of a person."""
+
+    API = "API"
+    SESSION = "SESSION"
+
+
+class AccessToken(BaseModel):
+    """A credential of a principal as it is kept: without what it is proved with, of which only a SHA-256 is stored."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    uid: int
+    tenant: int
+    principal: int
+    kind: TokenKind = TokenKind.API
+    label: str = ""
+    roles: tuple[Role, ...] | None = None
+    """A subset of its principal's roles, or None for all of them."""
+    created_at: AwareDatetime
+    expires_at: AwareDatetime
+    revoked_at: AwareDatetime | None = None
+    last_used_at: AwareDatetime | None = None
+
+    def usable(self, now: datetime) -> bool:
+        """Whether it still proves anything."""
+        return self.revoked_at is None and now < self.expires_at
+
+
+class PrincipalSpec(BaseModel):
+    """What is said of a principal when it is created."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    name: PrincipalName
+    display_name: Annotated[str, StringConstraints(max_length=200, pattern=r"^[^\x00-\x1f]*$")] = ""
+    roles: tuple[Role, ...] = Field((), description="What it may do.")
+    oidc_issuer: ShortText | None = None
+    oidc_subject: ShortText | None = None
+    reason: Text | None = None
+
+
+@dataclass(frozen=True)
+class Identity:
+    """Who asks, proved: the principal, its tenant, and the roles that its credential carries."""
+
+    principal: Principal
+    tenant_key: str
+    roles: frozenset[Role]
+    token: AccessToken | None = None
+
+    @cached_property
+    def permissions(self) -> frozenset[Permission]:
+        """What its roles permit."""
+        return permissions_of(self.roles)
+
+    def demand(self, permission: Permission) -> None:
+        """``Forbidden`` where it may not."""
+        demand(permission, self.permissions)
+
+    @property
+    def tenant(self) -> int:
+        """The uid of its tenant."""
+        return self.principal.tenant
+
+    @property
+    def actor(self) -> str:
+        """Its name in facts."""
+        return self.principal.name
