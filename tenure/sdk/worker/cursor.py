@@ -9,6 +9,7 @@ of higher priority waits no longer than that; nothing is ever lost by it, since 
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 
 from tenure.model.ordering import OrderKey
 from tenure.store.records import Claimed, ScanHint
@@ -30,7 +31,7 @@ class Cursor:
             return None
         return ScanHint(self._after, live_after)
 
-    def note(self, hint: ScanHint | None, taken: list[Claimed], limit: int, seconds: float) -> bool:
+    def note(self, hint: ScanHint | None, taken: Sequence[Claimed], limit: int, seconds: float) -> bool:
         """Learn from a claim that took ``seconds``. True where the queue must be looked at again from its beginning."""
         if hint is None:
             pause = min(max(seconds * _SHARE, _SHORTEST), _LONGEST)

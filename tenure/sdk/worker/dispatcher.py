@@ -9,8 +9,6 @@ import time
 from collections import deque
 from collections.abc import Callable, Sequence
 
-from tenure.engine.actions import claim
-from tenure.engine.caller import Caller
 from tenure.model.errors import (
     Conflict,
     Forbidden,
@@ -20,40 +18,36 @@ from tenure.model.errors import (
     WorkerNotAccepting,
     WorkerSuperseded,
 )  # fmt: skip
-from tenure.model.queue import Queue
 from tenure.model.requests import ClaimItems
-from tenure.model.states import LeaseStatus, WorkerStatus
+from tenure.model.states import WorkerStatus
 from tenure.sdk.token import Token
 from tenure.sdk.worker.cursor import Cursor
 from tenure.sdk.worker.executing import Executing
 from tenure.sdk.worker.holding import Held, Holding
 from tenure.sdk.worker.keeper import Keeper
-from tenure.sdk.worker.link import Link
-from tenure.sdk.worker.listener import Listener
 from tenure.sdk.worker.options import WorkerOptions
+from tenure.sdk.worker.transport import Served, Transport
 from tenure.store.records import Claimed
 
 _log = logging.getLogger("tenure.worker")
-_REFRESH = 5.0
 
 
 class Dispatcher:
     """One for a process (design 06, SDK)."""
 
     def __init__(
-        self, link: Link, caller: Caller, keeper: Keeper, holding: Holding, executing: Executing, listener: Listener,
-        options: WorkerOptions, wanted: Sequence[str], stop: Callable[[str], None],
+        self, transport: Transport, keeper: Keeper, holding: Holding, executing: Executing, options: WorkerOptions,
+        wanted: Sequence[str], stop: Callable[[str], None],
     ) -> None:  # fmt: skip
-        self._link = link
-        self._caller = caller
+        self._transport = transport
+        self._hints = transport.hints
         self._keeper = keeper
         self._holding = holding
         self._executing = executing
-        self._listener = listener
         self._options = options
         self._wanted = set(wanted)
         self._stop = stop
-        self._queues: list[Queue] = []
+        self._queues: list[Served] = []
         self._refresh_at = 0.0
         self._cursors: dict[str, Cursor] = {}
         self._taken: deque[Held] = deque()
@@ -66,7 +60,7 @@ class Dispatcher:
         """Claim until stopped or canceled."""
         while not self._stopped.is_set():
             await self._refresh()
-            self._listener.heard.clear()
+            self._hints.heard.clear()
             # Where handlers were still at work, what they left behind may have come after the claims of this pass.
             alone = not len(self._holding)
             looking = asyncio.ensure_future(self._pass())
@@ -85,7 +79,7 @@ class Dispatcher:
     def stop(self) -> None:
         """Claim no more; a claim that is under way is still awaited, so that what it takes can be given back."""
         self._stopped.set()
-        self._listener.heard.set()
+        self._hints.heard.set()
         self._holding.freed.set()
 
     async def _pass(self) -> bool:
@@ -103,7 +97,7 @@ class Dispatcher:
         while self._taken and not self._stopped.is_set():
             self._executing.start(self._taken.popleft())
 
-    def _room(self, queue: Queue) -> int:
+    def _room(self, queue: Served) -> int:
         if self._keeper.worker.status is not WorkerStatus.ONLINE:
             return 0
         most = whole = self._options.concurrency + self._options.prefetch
@@ -115,10 +109,10 @@ class Dispatcher:
         least = max(1, min(self._options.batch, most) // 4)
         return min(room, self._options.batch) if room >= least or (room >= 1 and not len(self._holding)) else 0
 
-    async def _claim(self, queue: Queue, limit: int) -> list[Claimed]:
+    async def _claim(self, queue: Served, limit: int) -> Sequence[Claimed]:
         cursor = self._cursors.setdefault(queue.queue_key, Cursor())
         while True:
-            hint = cursor.hint(self._holding.before_oldest)
+            hint = cursor.hint(self._holding.before_oldest) if self._transport.seeks else None
             token = Token()
             request = ClaimItems(
                 worker=self._keeper.worker.uid, incarnation=self._keeper.worker.incarnation, queue_key=queue.queue_key,
@@ -127,10 +121,11 @@ class Dispatcher:
             asked_at = time.monotonic()
             again = False
             try:
-                taken = (await self._link.attempt(lambda: claim.claim(self._caller, request, hint))).items  # noqa: B023
+                taken, asked_at = await self._transport.claim(request, token, hint)
             except StoreUnavailable as error:
                 _log.warning("claiming: %s", error.message)
-                taken = await self._orphans()
+                # What it took is ours under its token, if it took anything.
+                taken = await self._transport.orphans(self._holding.newest)
                 again = True
             except WorkerSuperseded as error:
                 self._stop(f"{error.message} {error.hint}")
@@ -149,29 +144,15 @@ class Dispatcher:
             if taken or not again or self._stopped.is_set():
                 return taken
 
-    async def _orphans(self) -> list[Claimed]:
-        """After a claim whose answer was lost: what it took is ours under its token, if it took anything."""
-        worker, newest = self._keeper.worker, self._holding.newest
-        rows = await self._link.perform(
-            lambda: self._caller.store.leases(self._caller.tenant, LeaseStatus.ACTIVE, 10_000, None, None, worker.uid)
-        )
-        # Anything older was taken by claims that were answered, and may have been let go since.
-        lost = [
-            row.attempt.uid for row in rows
-            if row.attempt.uid > newest and row.attempt.incarnation == worker.incarnation
-        ]  # fmt: skip
-        return await self._link.perform(lambda: self._caller.store.claimed(lost)) if lost else []
-
     async def _refresh(self) -> None:
         now = time.monotonic()
         if now < self._refresh_at:
             return
-        found = await self._link.perform(lambda: self._caller.store.queues(self._caller.tenant))
-        served = [q for q in found.values() if q.queue_key in self._wanted and q.enabled]
+        served = [queue for queue in await self._transport.queues() if queue.queue_key in self._wanted]
         self._queues = sorted(served, key=lambda q: (-q.dispatch_priority, q.queue_key))
-        self._listener.served.clear()
-        self._listener.served.update(q.queue_key for q in self._queues)
-        self._refresh_at = now + _REFRESH
+        self._hints.served.clear()
+        self._hints.served.update(q.queue_key for q in self._queues)
+        self._refresh_at = now + self._transport.refresh
 
     async def _rest(self) -> None:
         """Wait for a hint, for room, or for the next moment at which something falls due."""
@@ -181,10 +162,10 @@ class Dispatcher:
                 await _either(self._holding.freed, self._options.poll_max)
             return
         keys = [q.queue_key for q in self._queues]
-        seconds = await self._link.perform(lambda: self._caller.store.next_due(self._caller.tenant, keys))
+        seconds = await self._transport.due_in(keys)
         # What is due already and was not taken is nothing that this worker may take, or somebody has it locked.
         overdue = seconds is not None and seconds <= 0
-        if self._listener.listening and not overdue:
+        if self._hints.listening and not overdue:
             longest = self._options.poll_listening
         else:
             longest = self._poll
@@ -192,7 +173,7 @@ class Dispatcher:
         if seconds is not None and not overdue:
             longest = min(longest, max(seconds, 0.001))
         if not self._stopped.is_set():
-            await _either(self._listener.heard, longest)
+            await _either(self._hints.heard, longest)
 
 
 async def _either(event: asyncio.Event, seconds: float) -> None:

@@ -13,10 +13,11 @@ from tenure.model.requests import ReleaseLease
 from tenure.model.states import ErrorClass
 from tenure.sdk.settings import Clock
 from tenure.sdk.tasks import Task
-from tenure.sdk.worker.acknowledger import Acknowledger, Report
+from tenure.sdk.worker.acknowledger import Acknowledger
 from tenure.sdk.worker.elsewhere import Elsewhere
 from tenure.sdk.worker.gate import Gate
 from tenure.sdk.worker.holding import Held, Holding
+from tenure.sdk.worker.transport import Report
 from tenure.sdk.worker.verdict import done, failed, raised
 
 _log = logging.getLogger("tenure.worker")

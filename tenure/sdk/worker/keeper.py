@@ -7,13 +7,11 @@ import logging
 import time
 from collections.abc import Callable
 
-from tenure.engine.actions import expire, renew, workers
-from tenure.engine.caller import Caller
 from tenure.model.errors import StoreUnavailable, TenureError, WorkerSuperseded
 from tenure.model.states import WorkerStatus
 from tenure.model.worker import Worker
 from tenure.sdk.worker.holding import Holding
-from tenure.sdk.worker.link import Link
+from tenure.sdk.worker.transport import Transport
 
 _log = logging.getLogger("tenure.worker")
 _TICK = 0.2
@@ -23,14 +21,12 @@ class Keeper:
     """Renewal every third of a ttl in one statement for all leases; heartbeat every third of its ttl, at most 30 s."""
 
     def __init__(
-        self, link: Link, caller: Caller, worker: Worker, holding: Holding, stop: Callable[[str], None], *,
-        sweep_interval: float, lease_ttl_seconds: int | None, changed: Callable[[], None],
+        self, transport: Transport, worker: Worker, holding: Holding, stop: Callable[[str], None], *,
+        sweep_interval: float, lease_ttl_seconds: int | None,
     ) -> None:  # fmt: skip
-        self._link = link
-        self._caller = caller
+        self._transport = transport
         self._holding = holding
         self._stop = stop
-        self._changed = changed
         self._sweep_interval = sweep_interval
         self._ttl = lease_ttl_seconds
         self.worker = worker
@@ -72,10 +68,7 @@ class Keeper:
         if not due:
             return
         asked_at = time.monotonic()
-        leases = [(held.item.lease, held.token.digest) for held in due]
-        renewed = await self._link.attempt(
-            lambda: renew.renew_all(self._caller, self.worker.uid, self.worker.incarnation, leases, self._ttl)
-        )
+        renewed = await self._transport.renew(due, self._ttl)
         self.renewals += len(renewed)
         for held in due:
             ttl = self._ttl or held.item.ttl_seconds
@@ -92,9 +85,7 @@ class Keeper:
 
     async def _beat(self) -> None:
         try:
-            worker = await self._link.attempt(
-                lambda: workers.heartbeat_worker(self._caller, self.worker.uid, self.worker.incarnation)
-            )
+            worker = await self._transport.beat()
         except WorkerSuperseded as error:
             self._stop(f"{error.message} {error.hint}")
             return
@@ -106,11 +97,10 @@ class Keeper:
         before, self.worker = self.worker, worker
         if worker.status is not before.status:
             _log.info("The worker is now %s.", worker.status)
-            self._changed()
+            self._transport.hints.heard.set()
         if worker.status is WorkerStatus.DISABLED:
             self._stop(f"The worker was disabled: {worker.disabled_reason or 'no reason given'}")
 
     async def sweep(self) -> None:
-        """Expire lapsed leases of every queue, so that nothing stays RUNNING for ever, whoever serves it."""
-        swept = await self._link.attempt(lambda: expire.sweep(self._caller, None, 500))
-        self.swept += len(swept)
+        """Expire what others let lapse."""
+        self.swept += await self._transport.sweep()

@@ -9,6 +9,7 @@ import psycopg
 
 from tenure.sdk.session import KEEPALIVES, opened_async
 from tenure.sdk.worker.hanging_up import hanging_up
+from tenure.sdk.worker.transport import Hints
 
 _log = logging.getLogger("tenure.worker")
 CHANNEL = "tenure_work"
@@ -18,15 +19,12 @@ _RETRY = 1.0
 class Listener:
     """A connection that listens. It is asked for a sign of life every few seconds, so that a half-open one is noticed."""
 
-    def __init__(self, dsn: str, tenant: int, served: set[str], *, ping: float = 5.0, patience: float = 5.0) -> None:
+    def __init__(self, dsn: str, tenant: int, hints: Hints, *, ping: float = 5.0, patience: float = 5.0) -> None:
         self._dsn = dsn
         self._ping = ping
         self._patience = patience
         self._tenant = str(tenant)
-        self.served = served
-        self.heard = asyncio.Event()
-        self.listening = False
-        self.hints = 0
+        self.hints = hints
 
     async def run(self) -> None:
         """Listen until canceled; where a pooler is in between, say so once and leave it to polling."""
@@ -39,12 +37,12 @@ class Listener:
                         _log.info("Connected %s: polling for work.", session)
                         return
                     await connection.execute(f"listen {CHANNEL}")
-                    self.listening = True
-                    self.heard.set()  # what came before is looked for now
+                    self.hints.listening = True
+                    self.hints.heard.set()  # what came before is looked for now
                     await self._listen(connection)
             except (psycopg.Error, OSError, TimeoutError) as error:
-                self.listening = False
-                self.heard.set()
+                self.hints.listening = False
+                self.hints.heard.set()
                 _log.warning("Not listening for work: %s Polling meanwhile.", str(error).strip())
                 await asyncio.sleep(_RETRY)
 
@@ -52,8 +50,8 @@ class Listener:
         while True:
             async for notify in connection.notifies(timeout=self._ping, stop_after=1):
                 tenant, _, queue_key = notify.payload.partition(" ")
-                if tenant == self._tenant and queue_key in self.served:
-                    self.hints += 1
-                    self.heard.set()
+                if tenant == self._tenant and queue_key in self.hints.served:
+                    self.hints.count += 1
+                    self.hints.heard.set()
             with hanging_up(connection, self._patience):
                 await connection.execute("select 1")

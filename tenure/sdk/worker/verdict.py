@@ -18,9 +18,9 @@ from tenure.sdk.outcomes import Defer, Dispatched, Fail, Next, Produced, Retry
 from tenure.sdk.references import subject_uid
 from tenure.sdk.settings import Clock
 from tenure.sdk.tasks import Task
-from tenure.sdk.worker.acknowledger import Report
 from tenure.sdk.worker.elsewhere import FailedElsewhere
 from tenure.sdk.worker.holding import Held
+from tenure.sdk.worker.transport import Report
 from tenure.store.records import Finish
 
 _log = logging.getLogger("tenure.worker")

@@ -12,26 +12,22 @@ import socket
 from collections.abc import Coroutine, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from tenure.engine.actions import queues, workers
-from tenure.engine.caller import Caller
 from tenure.model import euid
-from tenure.model.errors import AlreadyExists, TenureError
+from tenure.model.errors import TenureError
 from tenure.model.queue import QueuePolicy
 from tenure.model.requests import validated
 from tenure.model.states import WorkerStatus
 from tenure.model.worker import Worker as WorkerRow
 from tenure.model.worker import WorkerSpec
-from tenure.sdk.settings import Settings
+from tenure.sdk.settings import Clock
 from tenure.sdk.worker.acknowledger import Acknowledger
+from tenure.sdk.worker.database import DatabaseTransport
 from tenure.sdk.worker.dispatcher import Dispatcher
 from tenure.sdk.worker.executing import Executing
 from tenure.sdk.worker.holding import Holding
 from tenure.sdk.worker.keeper import Keeper
-from tenure.sdk.worker.link import Link
-from tenure.sdk.worker.listener import Listener
 from tenure.sdk.worker.options import WorkerOptions
-from tenure.store.operation import Op
-from tenure.store.postgres.store import PostgresStore
+from tenure.sdk.worker.transport import Hints, Transport
 
 if TYPE_CHECKING:
     from tenure.sdk.client import AsyncTenure, Tenure
@@ -55,7 +51,7 @@ class Worker:
         self.reason = ""
         self.ready = asyncio.Event()
         self.row: WorkerRow | None = None
-        self._parts: tuple[Dispatcher, Acknowledger, Keeper, Listener] | None = None
+        self._parts: tuple[Dispatcher, Acknowledger, Keeper, Hints] | None = None
 
     def run(self) -> None:
         """Work in this thread until SIGTERM or SIGINT; then stop gracefully."""
@@ -85,50 +81,36 @@ class Worker:
         self._stopping = asyncio.Event()
         self._loop = asyncio.get_running_loop()
         settings = await asyncio.to_thread(lambda: self._client.settings)
-        links = [Link(settings.dsn, name, settings.clock) for name in ("claiming", "reporting", "keeping")]
+        transport = DatabaseTransport(settings, self.options)
         try:
-            await self._serve(settings, *links)
+            await self._serve(transport, settings.clock)
         finally:
-            for link in links:
-                await link.close()
+            await transport.close()
 
-    async def _serve(self, settings: Settings, claiming: Link, reporting: Link, keeping: Link) -> None:
+    async def _serve(self, transport: Transport, clock: Clock | None) -> None:
         assert self._stopping is not None
-        wanted = list(self.options.queues) if self.options.queues is not None else self._task_queues()
-        store = PostgresStore(notify=settings.notify)
-        tenant = await keeping.attempt(lambda: store.tenant(settings.tenant, create=True, actor=settings.actor))
-        assert tenant is not None
-        caller = Caller(store, tenant, settings.actor, settings.tenant)
-        await keeping.attempt(lambda: define_missing_queues(caller, self._policies(wanted)))
-        spec = self._spec(settings)
-        try:
-            row = await keeping.attempt(lambda: workers.register_worker(caller, spec))
-        except AlreadyExists:  # another process came first by a hair; this registration follows it
-            row = await keeping.attempt(lambda: workers.register_worker(caller, spec))
-        self.row = row
-        caller = caller.acting_as(f"worker:{euid.format_euid(euid.WORKER, row.uid)}")
+        options = self.options
+        wanted = list(options.queues) if options.queues is not None else self._task_queues()
+        row = self.row = await transport.enroll(self._spec(), self._policies(wanted))
         holding = Holding()
-        listener = Listener(
-            self.options.listen_dsn or settings.dsn, tenant, set(wanted), ping=self.options.listen_ping,
-            patience=self.options.listen_ping,
-        )  # fmt: skip
-        acknowledger = Acknowledger(reporting, caller, row.uid, holding, listener.heard.set)
+        hints = transport.hints
+        acknowledger = Acknowledger(transport, row.uid, holding, hints.heard.set)
         executing = Executing(
-            self.tasks, holding, acknowledger, concurrency=self.options.concurrency, processes=self.options.processes,
-            clock=settings.clock,
-        )  # fmt: skip
+            self.tasks, holding, acknowledger, concurrency=options.concurrency, processes=options.processes, clock=clock
+        )
         keeper = Keeper(
-            keeping, caller, row, holding, self.stop, sweep_interval=self.options.sweep_interval,
-            lease_ttl_seconds=self.options.lease_ttl_seconds, changed=listener.heard.set,
+            transport, row, holding, self.stop, sweep_interval=options.sweep_interval,
+            lease_ttl_seconds=options.lease_ttl_seconds,
         )  # fmt: skip
-        dispatcher = Dispatcher(claiming, caller, keeper, holding, executing, listener, self.options, wanted, self.stop)
-        self._parts = (dispatcher, acknowledger, keeper, listener)
+        dispatcher = Dispatcher(transport, keeper, holding, executing, options, wanted, self.stop)
+        self._parts = (dispatcher, acknowledger, keeper, hints)
         _log.info(
             "Worker %s (%s) serves %s, connected %s.", row.worker_key, euid.format_euid(euid.WORKER, row.uid),
-            ", ".join(wanted) or "no queue", keeping.session,
+            ", ".join(wanted) or "no queue", transport.described,
         )  # fmt: skip
-        parts = [_named(part.run(), name) for part, name in (
-            (dispatcher, "dispatcher"), (acknowledger, "acknowledger"), (keeper, "keeper"), (listener, "listener"))]  # fmt: skip
+        parts = [_named(work, name) for work, name in (
+            (dispatcher.run(), "dispatcher"), (acknowledger.run(), "acknowledger"), (keeper.run(), "keeper"),
+            (transport.listen(), "listener"))]  # fmt: skip
         self.ready.set()
         try:
             await _until(self._stopping, parts)
@@ -136,9 +118,9 @@ class Worker:
             await asyncio.wait(parts[:1], timeout=_PATIENCE)
             parts[0].cancel()
             await self._finish(holding, executing, acknowledger)
-            if self.options.worker_key is None:
+            if options.worker_key is None:
                 with contextlib.suppress(TenureError):
-                    await keeping.attempt(lambda: workers.retire_worker(caller, row.uid, f"stopped: {self.reason}"))
+                    await transport.retire(f"stopped: {self.reason}")
         finally:
             for part in parts:
                 part.cancel()
@@ -170,7 +152,7 @@ class Worker:
                 codes.setdefault(task.options.queue, set()).add(task.options.template)
         return [QueuePolicy(queue_key=key, subject_template_codes=tuple(sorted(c))) for key, c in sorted(codes.items())]
 
-    def _spec(self, settings: Settings) -> WorkerSpec:
+    def _spec(self) -> WorkerSpec:
         options = self.options
         host = socket.gethostname()
         key = options.worker_key or f"worker://{host}/{os.getpid()}-{secrets.token_hex(3)}"
@@ -197,25 +179,14 @@ class Worker:
         """What the worker did so far, in numbers."""
         if self._parts is None:
             return {}
-        dispatcher, acknowledger, keeper, listener = self._parts
+        dispatcher, acknowledger, keeper, hints = self._parts
         tally = acknowledger.tally
         return {
             "claims": dispatcher.claims, "claimed": dispatcher.claimed, "completed": tally.completed,
             "failed": tally.failed, "deferred": tally.deferred, "released": tally.released, "refused": tally.refused,
             "dispatched": tally.dispatched, "renewals": keeper.renewals, "lost": keeper.lost, "swept": keeper.swept,
-            "hints": listener.hints,
+            "hints": hints.count,
         }  # fmt: skip
-
-
-def define_missing_queues(caller: Caller, policies: Sequence[QueuePolicy]) -> Op[None]:
-    """Define those of the queues that do not exist; an existing one keeps its policy."""
-    known = yield from caller.store.queues(caller.tenant)
-    for policy in policies:
-        if policy.queue_key not in known:
-            try:
-                yield from queues.define_queue(caller, policy)
-            except AlreadyExists:
-                continue  # another process defined it meanwhile
 
 
 def _at_work(holding: Holding) -> list[asyncio.Task[None]]:

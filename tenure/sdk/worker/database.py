@@ -1,0 +1,144 @@
+"""A worker that is connected to the database itself: a connection each for claims, for reports and for the rest."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+
+from tenure.engine.acting import Outcome
+from tenure.engine.actions import claim, expire, queues, renew, workers
+from tenure.engine.caller import Caller
+from tenure.model import euid
+from tenure.model.errors import AlreadyExists
+from tenure.model.queue import QueuePolicy
+from tenure.model.requests import ClaimItems
+from tenure.model.states import LeaseStatus
+from tenure.model.worker import Worker, WorkerSpec
+from tenure.sdk.settings import Settings
+from tenure.sdk.token import Token
+from tenure.sdk.worker.holding import Held
+from tenure.sdk.worker.link import Link
+from tenure.sdk.worker.listener import Listener
+from tenure.sdk.worker.options import WorkerOptions
+from tenure.sdk.worker.reporting import Reporting
+from tenure.sdk.worker.transport import Hints, Report, Served, Taken
+from tenure.store.operation import Op
+from tenure.store.postgres.store import PostgresStore
+from tenure.store.records import Claimed, ScanHint
+
+_SWEEP = 500
+
+
+class DatabaseTransport:
+    """``Transport`` over connections of the worker's own."""
+
+    seeks = True
+    refresh = 5.0
+
+    def __init__(self, settings: Settings, options: WorkerOptions) -> None:
+        self._settings = settings
+        self._options = options
+        self._claiming, self._reporting, self._keeping = (
+            Link(settings.dsn, name, settings.clock) for name in ("claiming", "reporting", "keeping")
+        )
+        self.hints = Hints()
+
+    async def enroll(self, spec: WorkerSpec, policies: Sequence[QueuePolicy]) -> Worker:
+        """See ``Transport.enroll``; the tenant is made, too, where it is not there."""
+        settings, keeping = self._settings, self._keeping
+        store = PostgresStore(notify=settings.notify)
+        tenant = await keeping.attempt(lambda: store.tenant(settings.tenant, create=True, actor=settings.actor))
+        assert tenant is not None
+        caller = Caller(store, tenant, settings.actor, settings.tenant)
+        await keeping.attempt(lambda: define_missing_queues(caller, policies))
+        try:
+            worker = await keeping.attempt(lambda: workers.register_worker(caller, spec))
+        except AlreadyExists:  # another process came first by a hair; this registration follows it
+            worker = await keeping.attempt(lambda: workers.register_worker(caller, spec))
+        self._worker = worker
+        self._caller = caller.acting_as(f"worker:{euid.format_euid(euid.WORKER, worker.uid)}")
+        self._reports = Reporting(self._reporting, self._caller, worker.uid)
+        return worker
+
+    async def queues(self) -> Sequence[Served]:
+        """See ``Transport.queues``."""
+        found = await self._claiming.perform(lambda: self._caller.store.queues(self._caller.tenant))
+        return [Served(q.queue_key, q.dispatch_priority) for q in found.values() if q.enabled]
+
+    async def claim(self, request: ClaimItems, token: Token, hint: ScanHint | None) -> Taken:
+        """See ``Transport.claim``."""
+        asked_at = time.monotonic()
+        return Taken((await self._claiming.attempt(lambda: claim.claim(self._caller, request, hint))).items, asked_at)
+
+    async def orphans(self, newest: int) -> Sequence[Claimed]:
+        """See ``Transport.orphans``."""
+        worker, store, tenant = self._worker, self._caller.store, self._caller.tenant
+        rows = await self._claiming.perform(
+            lambda: store.leases(tenant, LeaseStatus.ACTIVE, 10_000, None, None, worker.uid)
+        )
+        # Anything older was taken by claims that were answered, and may have been let go since.
+        lost = [
+            row.attempt.uid for row in rows
+            if row.attempt.uid > newest and row.attempt.incarnation == worker.incarnation
+        ]  # fmt: skip
+        return await self._claiming.perform(lambda: store.claimed(lost)) if lost else []
+
+    async def due_in(self, queue_keys: Sequence[str]) -> float | None:
+        """See ``Transport.due_in``."""
+        return await self._claiming.perform(lambda: self._caller.store.next_due(self._caller.tenant, queue_keys))
+
+    async def report(self, reports: Sequence[Report]) -> Sequence[Outcome]:
+        """See ``Transport.report``."""
+        return await self._reports.send(reports)
+
+    async def renew(self, held: Sequence[Held], ttl_seconds: int | None) -> Mapping[int, object]:
+        """See ``Transport.renew``: one statement for all."""
+        worker = self._worker
+        leases = [(each.item.lease, each.token.digest) for each in held]
+        return await self._keeping.attempt(
+            lambda: renew.renew_all(self._caller, worker.uid, worker.incarnation, leases, ttl_seconds)
+        )
+
+    async def beat(self) -> Worker:
+        """See ``Transport.beat``."""
+        worker = self._worker
+        return await self._keeping.attempt(
+            lambda: workers.heartbeat_worker(self._caller, worker.uid, worker.incarnation)
+        )
+
+    async def sweep(self) -> int:
+        """See ``Transport.sweep``: of every queue, so that nothing stays RUNNING for ever, whoever serves it."""
+        return len(await self._keeping.attempt(lambda: expire.sweep(self._caller, None, _SWEEP)))
+
+    async def retire(self, reason: str) -> None:
+        """See ``Transport.retire``."""
+        await self._keeping.attempt(lambda: workers.retire_worker(self._caller, self._worker.uid, reason))
+
+    async def listen(self) -> None:
+        """See ``Transport.listen``: by LISTEN on one more connection."""
+        listener = Listener(
+            self._options.listen_dsn or self._settings.dsn, self._caller.tenant, self.hints,
+            ping=self._options.listen_ping, patience=self._options.listen_ping,
+        )  # fmt: skip
+        await listener.run()
+
+    async def close(self) -> None:
+        """See ``Transport.close``."""
+        for link in (self._claiming, self._reporting, self._keeping):
+            await link.close()
+
+    @property
+    def described(self) -> str:
+        """See ``Transport.described``."""
+        return str(self._keeping.session)
+
+
+def define_missing_queues(caller: Caller, policies: Sequence[QueuePolicy]) -> Op[None]:
+    """Define those of the queues that do not exist; an existing one keeps its policy."""
+    known = yield from caller.store.queues(caller.tenant)
+    for policy in policies:
+        if policy.queue_key not in known:
+            try:
+                yield from queues.define_queue(caller, policy)
+            except AlreadyExists:
+                continue  # another process defined it meanwhile

@@ -1,0 +1,91 @@
+"""Writes reports to the database: the plain ones in one statement, the others in one transaction for each kind."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+
+import psycopg
+
+from tenure.engine.acting import Outcome, act
+from tenure.engine.actions import complete, defer, dispatch, fail, release
+from tenure.engine.caller import Caller
+from tenure.model.errors import LawViolation, TenureError
+from tenure.model.requests import (
+    CompleteExecution,
+    DeferExecution,
+    DispatchExternal,
+    FailExecution,
+    LeaseRequest,
+    ReleaseLease,
+)  # fmt: skip
+from tenure.model.result import ActionResult
+from tenure.sdk.worker.link import Link
+from tenure.sdk.worker.transport import Report
+from tenure.store.operation import Op
+from tenure.store.records import Finish
+
+_log = logging.getLogger("tenure.worker")
+
+
+class Reporting:
+    """A report that could not be sent is sent again: its lease is its key."""
+
+    def __init__(self, link: Link, caller: Caller, worker: int) -> None:
+        self._link = link
+        self._caller = caller
+        self._worker = worker
+
+    async def send(self, reports: Sequence[Report]) -> list[Outcome]:
+        """An outcome for each report, in order."""
+        done = await self._finish([report for report in reports if isinstance(report, Finish)])
+        outcomes: list[Outcome | None] = [done.get(r.lease) if isinstance(r, Finish) else None for r in reports]
+        rest = [
+            (index, _as_request(self._worker, report) if isinstance(report, Finish) else report)
+            for index, report in enumerate(reports)
+            if outcomes[index] is None
+        ]
+        for kind in (CompleteExecution, FailExecution, DeferExecution, ReleaseLease, DispatchExternal):
+            chosen = [(index, request) for index, request in rest if type(request) is kind]
+            if chosen:
+                answers = await self._outcomes([request for _, request in chosen])
+                for (index, _), answer in zip(chosen, answers, strict=True):
+                    outcomes[index] = answer
+        return [outcome for outcome in outcomes if outcome is not None]
+
+    async def _finish(self, finishes: Sequence[Finish]) -> dict[int, ActionResult]:
+        if not finishes:
+            return {}
+        try:
+            return await self._link.perform(lambda: complete.finish_many(self._caller, self._worker, finishes))
+        except (TenureError, psycopg.Error) as error:
+            _log.warning("%d reports were refused as one and are sent one by one: %s", len(finishes), error)
+            return {}
+
+    async def _outcomes(self, requests: Sequence[LeaseRequest]) -> list[Outcome]:
+        """What became of each. One that the database refuses does not keep the others from being reported."""
+        try:
+            return await self._link.perform(lambda: self._op(requests))
+        except (TenureError, psycopg.Error) as error:
+            if len(requests) == 1:
+                refused = error if isinstance(error, TenureError) else LawViolation(f"The database refused it: {error}")
+                return [refused]
+            half = len(requests) // 2
+            return [*await self._outcomes(requests[:half]), *await self._outcomes(requests[half:])]
+
+    def _op(self, requests: Sequence[LeaseRequest]) -> Op[list[Outcome]]:
+        spec = {
+            CompleteExecution: complete.SPEC, FailExecution: fail.SPEC, DeferExecution: defer.SPEC,
+            ReleaseLease: release.SPEC, DispatchExternal: dispatch.SPEC,
+        }[type(requests[0])]  # fmt: skip
+        return act(self._caller, spec, requests)  # type: ignore[arg-type]
+
+
+def _as_request(worker: int, report: Finish) -> CompleteExecution:
+    return CompleteExecution(
+        lease=report.lease,
+        worker=worker,
+        token_hash=report.token_hash,
+        result=report.result,
+        result_ref=report.result_ref,
+    )

@@ -1,0 +1,119 @@
+"""How a worker reaches where its work is kept: one port, so that everything else of a worker is the same code."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+from tenure.engine.acting import Outcome
+from tenure.model.queue import QueuePolicy
+from tenure.model.requests import (
+    ClaimItems,
+    CompleteExecution,
+    DeferExecution,
+    DispatchExternal,
+    FailExecution,
+    ReleaseLease,
+)  # fmt: skip
+from tenure.model.worker import Worker, WorkerSpec
+from tenure.sdk.token import Token
+from tenure.sdk.worker.holding import Held
+from tenure.store.records import Claimed, Finish, ScanHint
+
+Report = Finish | CompleteExecution | FailExecution | DeferExecution | ReleaseLease | DispatchExternal
+"""What became of one lease."""
+
+
+@dataclass(frozen=True, slots=True)
+class Served:
+    """A queue that is there and enabled."""
+
+    queue_key: str
+    dispatch_priority: int
+
+
+class Taken(NamedTuple):
+    """What a claim brought. Each lease holds at least its ttl from ``asked_at`` on (monotonic, of this process)."""
+
+    items: Sequence[Claimed]
+    asked_at: float
+
+
+class Hints:
+    """Word that there may be work. One that is lost costs a poll's delay, never correctness (S4 section 5.1)."""
+
+    def __init__(self) -> None:
+        self.heard = asyncio.Event()
+        self.listening = False
+        self.count = 0
+        self.served: set[str] = set()
+        """The queues whose hints count."""
+
+
+class Transport(Protocol):
+    """What a worker asks of the other side.
+
+    ``claim``, ``beat``, ``renew`` and ``sweep`` ask once and raise StoreUnavailable where no answer came; the others ask
+    again until there is one. Errors that the other side raises on purpose come through as they are.
+    """
+
+    hints: Hints
+    seeks: bool
+    """Whether a claim heeds where to start to scan."""
+    refresh: float
+    """Seconds for which a look at the queues is good."""
+
+    async def enroll(self, spec: WorkerSpec, policies: Sequence[QueuePolicy]) -> Worker:
+        """Define the queues that nobody has defined, as far as this worker may, and register it."""
+        ...
+
+    async def queues(self) -> Sequence[Served]:
+        """The queues that are there and enabled."""
+        ...
+
+    async def claim(self, request: ClaimItems, token: Token, hint: ScanHint | None) -> Taken:
+        """Take subjects under lease."""
+        ...
+
+    async def orphans(self, newest: int) -> Sequence[Claimed]:
+        """What a claim took whose answer was lost: live leases of this worker's newer than ``newest``."""
+        ...
+
+    async def due_in(self, queue_keys: Sequence[str]) -> float | None:
+        """In how many seconds something falls due; None where nothing will."""
+        ...
+
+    async def report(self, reports: Sequence[Report]) -> Sequence[Outcome]:
+        """Report what became of leases; an outcome for each, in order."""
+        ...
+
+    async def renew(self, held: Sequence[Held], ttl_seconds: int | None) -> Mapping[int, object]:
+        """Hold on to leases; those still held are in the answer."""
+        ...
+
+    async def beat(self) -> Worker:
+        """Say that the worker is alive; the worker as it stands."""
+        ...
+
+    async def sweep(self) -> int:
+        """Expire what others let lapse; how many there were."""
+        ...
+
+    async def retire(self, reason: str) -> None:
+        """Mark the worker as gone."""
+        ...
+
+    async def listen(self) -> None:
+        """Hear hints until canceled; returns where there are none to be had."""
+        ...
+
+    async def close(self) -> None:
+        """Let go of all connections."""
+        ...
+
+    @property
+    def described(self) -> str:
+        """How the other side is reached, in words."""
+        ...
