@@ -1,0 +1,60 @@
+"""Who asks: the bearer token of a program or the session cookie of a person, looked up for every request."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine
+from typing import Annotated, Any
+
+from fastapi import Depends, Request, Security
+from fastapi.security import APIKeyCookie, HTTPAuthorizationCredentials, HTTPBearer
+
+from tenure.api.gateway import Gateway
+from tenure.engine.authentication import authenticate
+from tenure.model.errors import Unauthenticated
+from tenure.model.principal import Identity
+from tenure.model.roles import Permission
+from tenure.sdk.token import digest_of
+
+COOKIE = "tenure_session"
+_bearer = HTTPBearer(auto_error=False, description="An access token: tenure token create")
+_cookie = APIKeyCookie(name=COOKIE, auto_error=False, description="The session of a person who has signed in at /ui")
+
+
+def gateway_of(request: Request) -> Gateway:
+    """The server's gateway."""
+    gateway: Gateway = request.app.state.gateway
+    return gateway
+
+
+async def identity_of(
+    request: Request,
+    bearer: Annotated[HTTPAuthorizationCredentials | None, Security(_bearer)],
+    cookie: Annotated[str | None, Security(_cookie)],
+) -> Identity:
+    """The identity behind the request's credential. Raises Unauthenticated."""
+    secret = bearer.credentials if bearer is not None else cookie
+    if not secret:
+        raise Unauthenticated(
+            "The request does not say who asks.", "Send Authorization: Bearer TOKEN; tenure token create makes one."
+        )
+    digest = digest_of(secret)
+    return await gateway_of(request).perform_unbound(lambda store: authenticate(store, digest))
+
+
+def requires(permission: Permission) -> Callable[..., Coroutine[Any, Any, Identity]]:
+    """A dependency: the identity that asks, which has the permission. Raises Unauthenticated or Forbidden."""
+
+    async def permitted(identity: Annotated[Identity, Depends(identity_of)]) -> Identity:
+        identity.demand(permission)
+        return identity
+
+    permitted.permission = permission  # type: ignore[attr-defined]
+    return permitted
+
+
+Observer = Annotated[Identity, Depends(requires(Permission.READ))]
+Submitter = Annotated[Identity, Depends(requires(Permission.SUBMIT))]
+WorkerIdentity = Annotated[Identity, Depends(requires(Permission.WORK))]
+Operator = Annotated[Identity, Depends(requires(Permission.OPERATE))]
+Admin = Annotated[Identity, Depends(requires(Permission.ADMINISTER))]
+GatewayOf = Annotated[Gateway, Depends(gateway_of)]

@@ -1,0 +1,111 @@
+"""Performs operations for whoever has proved who they are, on connections that see one tenant only.
+
+The connections act as the role ``tenure_api``, which row-level security shows the rows of one tenant (design 05, Roles):
+the second wall, behind the tenant that every statement names. Which tenant is a setting of the session.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import Any, TypeVar
+
+import psycopg
+from psycopg_pool import AsyncConnectionPool, PoolTimeout
+
+from tenure.engine.caller import Caller
+from tenure.model.errors import StoreUnavailable
+from tenure.model.principal import Identity
+from tenure.sdk.session import KEEPALIVES, Rest, Session, clock_setting, opened_async, reachable
+from tenure.sdk.settings import Clock
+from tenure.store.operation import Op
+from tenure.store.postgres.runner import run_async, run_own_async
+from tenure.store.postgres.store import PostgresStore
+
+T = TypeVar("T")
+ROLE = "tenure_api"
+_PATIENCE = 10.0
+_ACT_AS = f"set role {ROLE}"
+_TENANT = "select set_config('tenure.tenant', %s, %s)"
+
+
+class Gateway:
+    """A pool of connections for all requests of a server. ``open`` it first, ``close`` it at the end.
+
+    ``clock`` moves the database's clock, for tests. Raises StoreUnavailable where no connection is to be had.
+    """
+
+    def __init__(self, dsn: str, *, max_connections: int = 20, clock: Clock | None = None) -> None:
+        self.dsn = dsn
+        self.store = PostgresStore()
+        self._clock = clock
+        self._sessions: dict[int, Session] = {}
+        self._tenants: dict[int, int | None] = {}
+        self._rest = Rest()
+        self._pool: AsyncConnectionPool[psycopg.AsyncConnection[Any]] = AsyncConnectionPool(
+            dsn, kwargs={"autocommit": True, **KEEPALIVES}, configure=self._configure, check=self._check,
+            min_size=1, max_size=max_connections, timeout=_PATIENCE, open=False,
+        )  # fmt: skip
+
+    async def open(self) -> None:
+        """Open the first connection; fails at once where there is no server."""
+        await asyncio.to_thread(reachable, self.dsn)
+        await self._pool.open()
+
+    async def close(self) -> None:
+        """Close all connections."""
+        await self._pool.close()
+
+    def caller(self, identity: Identity) -> Caller:
+        """The caller that acts for the identity."""
+        return Caller(self.store, identity.tenant, identity.actor, identity.tenant_key)
+
+    async def perform(self, identity: Identity, make: Callable[[Caller], Op[T]]) -> T:
+        """Run an operation for the identity, in a transaction of its own, seeing its tenant only."""
+        caller = self.caller(identity)
+        return await self._run(identity.tenant, lambda: make(caller))
+
+    async def perform_unbound(self, make: Callable[[PostgresStore], Op[T]]) -> T:
+        """Run an operation before it is known who asks: it sees no tenant's rows, only what is made for this."""
+        return await self._run(None, lambda: make(self.store))
+
+    async def _run(self, tenant: int | None, make: Callable[[], Op[T]]) -> T:
+        async with self._connection() as (connection, session):
+            if session.pooled:  # what is set for a session would reach others
+                async with connection.transaction():
+                    await connection.execute(f"set local role {ROLE}", prepare=False)
+                    await connection.execute(_TENANT, [_text(tenant), True], prepare=False)
+                    return await run_async(connection, make(), prepare=False)
+            if self._tenants.get(connection.info.backend_pid, -1) != tenant:
+                await connection.execute(_TENANT, [_text(tenant), False])
+                self._tenants[connection.info.backend_pid] = tenant
+            return await run_own_async(connection, make, prepare=True)
+
+    @asynccontextmanager
+    async def _connection(self) -> AsyncIterator[tuple[psycopg.AsyncConnection[Any], Session]]:
+        try:
+            async with self._pool.connection() as connection:
+                if self._clock is not None:
+                    await connection.execute(*clock_setting(self._clock()))
+                yield connection, self._sessions[connection.info.backend_pid]
+        except PoolTimeout as error:
+            raise StoreUnavailable(
+                f"No connection to the database within {self._pool.timeout:.0f} s.",
+                "See that it runs and accepts connections.",
+            ) from error
+
+    async def _configure(self, connection: psycopg.AsyncConnection[Any]) -> None:
+        pid = connection.info.backend_pid
+        session = self._sessions[pid] = await opened_async(connection)
+        self._tenants.pop(pid, None)
+        if not session.pooled:
+            await connection.execute(_ACT_AS, prepare=False)
+
+    async def _check(self, connection: psycopg.AsyncConnection[Any]) -> None:
+        if self._rest.was_long(connection.info.backend_pid):
+            await AsyncConnectionPool.check_connection(connection)
+
+
+def _text(tenant: int | None) -> str:
+    return str(tenant) if tenant is not None else ""

@@ -1,0 +1,41 @@
+"""What a server is told when it starts (design 06, HTTP API)."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from tenure.sdk.settings import Clock
+
+
+class OidcProvider(BaseModel):
+    """An OpenID Connect provider through which people may sign in (Authlib). ``issuer`` is its discovery address."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    issuer: str
+    client_id: str
+    client_secret: str = Field(repr=False)
+    label: str = "Single sign-on"
+    scope: str = "openid profile email"
+
+
+class ServerSettings(BaseModel):
+    """All settings of ``tenure serve``. Times are seconds; rates are requests for each credential."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True)
+
+    dsn: str = Field(repr=False)
+    tenant: str = "default"
+    public_url: str | None = None
+    """How browsers reach it, where a proxy stands in between; decides whether cookies are for https only."""
+    max_connections: Annotated[int, Field(ge=1)] = 20
+    session_ttl: Annotated[int, Field(ge=60)] = 12 * 3600
+    rate_per_second: Annotated[float, Field(gt=0)] = 200.0
+    rate_burst: Annotated[int, Field(ge=1)] = 400
+    max_body_bytes: Annotated[int, Field(ge=1024)] = 64 * 1024 * 1024
+    oidc: OidcProvider | None = None
+    ui: bool = True
+    clock: Clock | None = None
+    """Moves the database's clock, for tests."""
