@@ -14,17 +14,17 @@ from typing import Any, TypeVar
 import psycopg
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
+from tenure.api.admission import ROLE, require_admission
 from tenure.engine.caller import Caller
 from tenure.model.errors import StoreUnavailable
 from tenure.model.principal import Identity
-from tenure.sdk.session import KEEPALIVES, Rest, Session, clock_setting, opened_async, reachable
+from tenure.sdk.session import KEEPALIVES, Rest, Session, clock_setting, opened_async
 from tenure.sdk.settings import Clock
 from tenure.store.operation import Op
 from tenure.store.postgres.runner import run_async, run_own_async
 from tenure.store.postgres.store import PostgresStore
 
 T = TypeVar("T")
-ROLE = "tenure_api"
 _PATIENCE = 10.0
 _ACT_AS = f"set role {ROLE}"
 _TENANT = "select set_config('tenure.tenant', %s, %s)"
@@ -33,7 +33,8 @@ _TENANT = "select set_config('tenure.tenant', %s, %s)"
 class Gateway:
     """A pool of connections for all requests of a server. ``open`` it first, ``close`` it at the end.
 
-    ``clock`` moves the database's clock, for tests. Raises StoreUnavailable where no connection is to be had.
+    ``clock`` moves the database's clock, for tests. Raises StoreUnavailable where no connection is to be had, NotAdmitted
+    where the role is missing.
     """
 
     def __init__(self, dsn: str, *, max_connections: int = 20, clock: Clock | None = None) -> None:
@@ -49,8 +50,8 @@ class Gateway:
         )  # fmt: skip
 
     async def open(self) -> None:
-        """Open the first connection; fails at once where there is no server."""
-        await asyncio.to_thread(reachable, self.dsn)
+        """Open the first connection; fails at once where there is no server, or where it may not act as ``tenure_api``."""
+        await asyncio.to_thread(require_admission, self.dsn)
         await self._pool.open()
 
     async def close(self) -> None:
@@ -59,7 +60,9 @@ class Gateway:
 
     def caller(self, identity: Identity) -> Caller:
         """The caller that acts for the identity."""
-        return Caller(self.store, identity.tenant, identity.actor, identity.tenant_key)
+        return Caller(
+            self.store, identity.tenant, identity.actor, identity.tenant_key, principal=identity.principal.uid
+        )
 
     async def perform(self, identity: Identity, make: Callable[[Caller], Op[T]]) -> T:
         """Run an operation for the identity, in a transaction of its own, seeing its tenant only."""

@@ -15,6 +15,8 @@ class Caller:
     tenant: int
     actor: str
     tenant_key: str = "default"
+    principal: int | None = None
+    """The uid of the principal behind a request to a server; None for a process that is trusted with the database."""
     joins: bool = False
     """True where it acts within somebody else's transaction, which may yet be rolled back."""
 

@@ -48,7 +48,7 @@ def verify(
 ) -> Op[Report]:  # fmt: skip
     """Check one subject; or all (of one tenant, or a share ``sample`` of them), the other threads, and the whole.
 
-    A subject is read at one moment, so it may run beside the work. Queues, workers and tenants have threads too.
+    A subject is read at one moment, so it may run beside the work. Queues, workers, principals and tenants have threads too.
     """
     report = Report()
     if subject is not None:

@@ -220,6 +220,13 @@ class LawViolation(TenureError):
     status = 409
 
 
+class NotInstalled(TenureError):
+    """Something is asked for that needs an optional package; the hint names the extra."""
+
+    code = "not_installed"
+    status = 501
+
+
 class StoreUnavailable(TenureError):
     """The database cannot be reached or gave up; nothing is known to have changed."""
 

@@ -30,11 +30,17 @@ WORKER_ENABLED = "worker.enabled"
 WORKER_RETIRED = "worker.retired"
 TENANT_CREATED = "tenant.created"
 TEMPLATE_DEFINED = "template.defined"
+PRINCIPAL_CREATED = "principal.created"
+PRINCIPAL_CHANGED = "principal.changed"
+PASSWORD_SET = "principal.password_set"  # noqa: S105 # nosec B105
+ACCESS_TOKEN_CREATED = "access_token.created"  # noqa: S105 # nosec B105
+ACCESS_TOKEN_REVOKED = "access_token.revoked"  # noqa: S105 # nosec B105
 
 _OBJECT: dict[str, Any] = {"type": "object"}
 _INT = {"type": "integer"}
 _TEXT = {"type": "string"}
 _UIDS = {"type": "array", "items": _INT}
+_TEXTS = {"type": "array", "items": _TEXT}
 _SET = {"type": "object"}
 
 
@@ -88,6 +94,16 @@ _TYPES = (
     FactType(WORKER_RETIRED, "retire_worker", "worker", "update", _schema(reason=_TEXT)),
     FactType(TENANT_CREATED, "create_tenant", "governance", "birth", _schema(("key",), key=_TEXT)),
     FactType(TEMPLATE_DEFINED, "define_template", "governance", "birth", _schema(("code",), code=_TEXT)),
+    FactType(PRINCIPAL_CREATED, "create_principal", "governance", "birth",
+             _schema(("name", "roles"), name=_TEXT, roles=_TEXTS, reason=_TEXT)),
+    FactType(PRINCIPAL_CHANGED, "change_principal", "governance", "update",
+             _schema(("set", "fields"), set=_OBJECT, fields=_TEXTS, reason=_TEXT)),
+    FactType(PASSWORD_SET, "set_password", "governance", "update", _schema()),
+    FactType(ACCESS_TOKEN_CREATED, "create_token", "governance", "birth",
+             _schema(("access_token", "kind", "expires_at"), access_token=_INT, kind=_TEXT, label=_TEXT, roles=_TEXTS,
+                     expires_at=_TEXT)),
+    FactType(ACCESS_TOKEN_REVOKED, "revoke_token", "governance", "update",
+             _schema(("access_token",), access_token=_INT, reason=_TEXT)),
 )  # fmt: skip
 
 REGISTRY: dict[str, FactType] = {fact_type.type: fact_type for fact_type in _TYPES}

@@ -6,9 +6,17 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from functools import cached_property
-from typing import Annotated
+from typing import Annotated, Any
 
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import (
+    AfterValidator,
+    AwareDatetime,
+    BaseModel,
+    ConfigDict,
+    Field,
+    StringConstraints,
+    model_validator,
+)
 
 from tenure.model.requests import ShortText, Text
 from tenure.model.roles import Permission, Role, demand, permissions_of
@@ -74,17 +82,67 @@ class AccessToken(BaseModel):
         return self.revoked_at is None and now < self.expires_at
 
 
+def _each_once(roles: tuple[Role, ...]) -> tuple[Role, ...]:
+    return tuple(sorted(set(roles)))
+
+
+Roles = Annotated[tuple[Role, ...], AfterValidator(_each_once)]
+DisplayName = Annotated[str, StringConstraints(max_length=200, pattern=r"^[^\x00-\x1f]*$")]
+
+
 class PrincipalSpec(BaseModel):
     """What is said of a principal when it is created."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     name: PrincipalName
-    display_name: Annotated[str, StringConstraints(max_length=200, pattern=r"^[^\x00-\x1f]*$")] = ""
-    roles: tuple[Role, ...] = Field((), description="What it may do.")
+    display_name: DisplayName = ""
+    roles: Roles = Field((), description="What it may do.")
     oidc_issuer: ShortText | None = None
     oidc_subject: ShortText | None = None
     reason: Text | None = None
+
+    @model_validator(mode="after")
+    def _both(self) -> PrincipalSpec:
+        if (self.oidc_issuer is None) != (self.oidc_subject is None):
+            raise ValueError("oidc_issuer and oidc_subject belong together")
+        return self
+
+
+class PrincipalChange(BaseModel):
+    """What becomes different of a principal; None leaves a field as it is. The name, which facts carry, never changes."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    display_name: DisplayName | None = None
+    roles: Roles | None = None
+    status: PrincipalStatus | None = None
+    oidc_issuer: ShortText | None = None
+    oidc_subject: ShortText | None = None
+    reason: Text | None = None
+    expected_revision: Annotated[int, Field(ge=1)] | None = None
+
+    @model_validator(mode="after")
+    def _both(self) -> PrincipalChange:
+        if (self.oidc_issuer is None) != (self.oidc_subject is None):
+            raise ValueError("oidc_issuer and oidc_subject belong together")
+        return self
+
+    def changes(self) -> dict[str, Any]:
+        """The fields that are given."""
+        names = ("display_name", "roles", "status", "oidc_issuer", "oidc_subject")
+        return {name: value for name in names if (value := getattr(self, name)) is not None}
+
+
+class AccessTokenSpec(BaseModel):
+    """What is asked for when an access token is made. A session lasts hours, a token of a program months."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    kind: TokenKind = TokenKind.API
+    label: Annotated[str, StringConstraints(max_length=200, pattern=r"^[^\x00-\x1f]*$")] = ""
+    roles: Roles | None = Field(None, description="A subset of the principal's roles; None for all, also later ones.")
+    lifetime_seconds: Annotated[int, Field(ge=60, le=10 * 366 * 86400)] = 90 * 86400
 
 
 @dataclass(frozen=True)

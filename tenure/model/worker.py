@@ -31,11 +31,15 @@ class WorkerSpec(BaseModel):
 
 
 class Worker(WorkerSpec):
-    """A worker as it stands. ``incarnation`` counts registrations: only the newest may claim, beat and renew."""
+    """A worker as it stands. ``incarnation`` counts registrations: only the newest may claim, beat and renew.
+
+    ``owner`` is the principal that registered it first through the API; None where a trusted process did.
+    """
 
     uid: int
     tenant: int
     status: WorkerStatus = WorkerStatus.ONLINE
+    owner: int | None = None
     incarnation: int = 1
     drain_requested: bool = False
     disabled_reason: str | None = None

@@ -54,6 +54,17 @@ class Actions:
     enable_worker = Action(ops.enable_worker)
     retire_worker = Action(ops.retire_worker)
 
+    create_principal = Action(ops.create_principal)
+    change_principal = Action(ops.change_principal)
+    disable_principal = Action(ops.disable_principal)
+    enable_principal = Action(ops.enable_principal)
+    set_password = Action(ops.set_password)
+    principal = Action(ops.principal)
+    principals = Action(ops.principals_all)
+    create_token = Action(ops.create_token)
+    revoke_token = Action(ops.revoke_token)
+    tokens = Action(ops.tokens)
+
     submit = Action(ops.submit)
     submit_many = Action(ops.submit_many)
     claim = Action(ops.claim)

@@ -10,6 +10,13 @@ from typing import Any
 from tenure.engine import reading
 from tenure.engine.acting import Outcome
 from tenure.engine.actions import (
+    access_tokens,
+    principals,
+    queues,
+    release,
+    workers,
+)
+from tenure.engine.actions import (
     cancel as cancel_action,
 )  # fmt: skip
 from tenure.engine.actions import (
@@ -32,11 +39,6 @@ from tenure.engine.actions import (
 )
 from tenure.engine.actions import (
     hold as hold_action,
-)
-from tenure.engine.actions import (
-    queues,
-    release,
-    workers,
 )
 from tenure.engine.actions import (
     release_hold as release_hold_action,
@@ -63,6 +65,14 @@ from tenure.model.envelope import Envelope
 from tenure.model.errors import InvalidRequest
 from tenure.model.fact import Fact
 from tenure.model.ordering import OrderKey
+from tenure.model.principal import (
+    AccessToken,
+    AccessTokenSpec,
+    Principal,
+    PrincipalChange,
+    PrincipalSpec,
+    PrincipalStatus,
+)
 from tenure.model.queue import Queue, QueuePolicy
 from tenure.model.requests import (
     CancelSubject,
@@ -86,7 +96,19 @@ from tenure.model.result import ActionResult
 from tenure.model.states import ErrorClass, LeaseStatus
 from tenure.model.visibility import Reason
 from tenure.model.worker import Worker, WorkerSpec
-from tenure.sdk.references import LeaseRef, SubjectRef, WorkerRef, lease_uid, subject_uid, uid_of, worker_uid
+from tenure.sdk.password import password_hash
+from tenure.sdk.references import (
+    LeaseRef,
+    PrincipalRef,
+    SubjectRef,
+    TokenRef,
+    WorkerRef,
+    access_token_uid,
+    lease_uid,
+    subject_uid,
+    uid_of,
+    worker_uid,
+)
 from tenure.sdk.token import Token, digest_of
 from tenure.store.operation import Op
 from tenure.store.records import (
@@ -185,6 +207,82 @@ def retire_worker(
 ) -> Op[Worker]:
     """Mark a worker as gone."""
     return workers.retire_worker(caller, worker_uid(worker), reason, idempotency_key)
+
+
+# Identity ------------------------------------------------------------------------------------------------------------
+@dataclass(frozen=True, slots=True)
+class IssuedToken:
+    """A new access token with its secret, which is shown this once: only its SHA-256 is kept."""
+
+    access_token: AccessToken
+    secret: Token
+
+
+def create_principal(caller: Caller, /, name: str, **spec: Any) -> Op[Principal]:
+    """Create a principal, such as ``user:ada``, with its roles; the same again changes nothing."""
+    return principals.create_principal(caller, validated(PrincipalSpec, name=name, **spec))
+
+
+def change_principal(caller: Caller, /, principal: PrincipalRef, **changes: Any) -> Op[Principal]:
+    """Change a principal's roles, display name, status or outside identity."""
+    change = validated(PrincipalChange, **changes)
+    return (yield from principals.change_principal(caller, (yield from _principal_uid(caller, principal)), change))
+
+
+def disable_principal(caller: Caller, /, principal: PrincipalRef, *, reason: str | None = None) -> Op[Principal]:
+    """Let a principal do nothing any more: its tokens prove nothing, its sessions end."""
+    return change_principal(caller, principal, status=PrincipalStatus.DISABLED, reason=reason)
+
+
+def enable_principal(caller: Caller, /, principal: PrincipalRef, *, reason: str | None = None) -> Op[Principal]:
+    """Undo disabling: tokens that have not run out prove it again."""
+    return change_principal(caller, principal, status=PrincipalStatus.ACTIVE, reason=reason)
+
+
+def set_password(caller: Caller, /, principal: PrincipalRef, password: str) -> Op[Principal]:
+    """Set the password that a person signs in with; kept as argon2id hash. Its sessions end."""
+    uid = yield from _principal_uid(caller, principal)
+    return (yield from principals.set_password(caller, uid, password_hash(password)))
+
+
+def principal(caller: Caller, /, principal: PrincipalRef) -> Op[Principal]:
+    """One principal, by name or EUID."""
+    return (yield from principals.known(caller, (yield from _principal_uid(caller, principal))))
+
+
+def principals_all(caller: Caller, /, *, limit: int = 1000, after: str = "") -> Op[list[Principal]]:
+    """Principals in order of their names, from one on."""
+    return caller.store.principals(caller.tenant, limit, after)
+
+
+def create_token(caller: Caller, /, principal: PrincipalRef, **spec: Any) -> Op[IssuedToken]:
+    """Create an access token for a principal. Its secret is in the answer and nowhere else."""
+    asked = validated(AccessTokenSpec, **spec)
+    uid = yield from _principal_uid(caller, principal)
+    secret = Token.access()
+    return IssuedToken((yield from access_tokens.create_token(caller, uid, asked, secret.digest)), secret)
+
+
+def revoke_token(caller: Caller, /, token: TokenRef, *, reason: str | None = None) -> Op[AccessToken]:
+    """Make a token prove nothing any more."""
+    return access_tokens.revoke_token(caller, access_token_uid(token), reason)
+
+
+def tokens(
+    caller: Caller, /, principal: PrincipalRef | None = None, *, usable: bool = True, limit: int = 100,
+    before: int | None = None,
+) -> Op[list[AccessToken]]:  # fmt: skip
+    """Access tokens, newest first: those that still prove something, or all."""
+    uid = (yield from _principal_uid(caller, principal)) if principal is not None else None
+    return (yield from caller.store.access_tokens(caller.tenant, limit, principal=uid, usable=usable, before=before))
+
+
+def _principal_uid(caller: Caller, reference: PrincipalRef) -> Op[int]:
+    if isinstance(reference, Principal):
+        return reference.uid
+    if isinstance(reference, str) and ":" in reference:
+        return (yield from principals.named(caller, reference)).uid
+    return uid_of(reference)
 
 
 # Work ----------------------------------------------------------------------------------------------------------------

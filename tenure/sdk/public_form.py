@@ -18,6 +18,7 @@ from tenure.model.envelope import Envelope
 from tenure.model.fact import Fact
 from tenure.model.hold import Hold
 from tenure.model.json_text import instant
+from tenure.model.principal import AccessToken, Principal
 from tenure.model.queue import Queue
 from tenure.model.result import ActionResult
 from tenure.model.thread import SubjectThread
@@ -27,13 +28,15 @@ from tenure.store.records import Divergence, Edge, Subject, Template
 #: What a uid of an object of this class looks like to the outside.
 _OWN: dict[type, str] = {
     Queue: euid.QUEUE, Worker: euid.WORKER, Envelope: euid.SUBJECT, Subject: euid.SUBJECT, Attempt: euid.LEASE,
-    Hold: euid.HOLD, DeadLetter: euid.DEAD_LETTER, Template: euid.TEMPLATE,
+    Hold: euid.HOLD, DeadLetter: euid.DEAD_LETTER, Template: euid.TEMPLATE, Principal: euid.PRINCIPAL,
+    AccessToken: euid.ACCESS_TOKEN,
 }  # fmt: skip
 #: What a uid under this name looks like, wherever it stands.
 _NAMED = {
     "subject": euid.SUBJECT, "thread": euid.SUBJECT, "worker": euid.WORKER, "lease": euid.LEASE, "tenant": euid.TENANT,
     "last_record": euid.RECORD, "record": euid.RECORD, "hold": euid.HOLD, "dead_letter": euid.DEAD_LETTER,
     "ended": euid.LEASE, "outputs": euid.SUBJECT, "leases": euid.LEASE, "attempt": euid.LEASE,
+    "principal": euid.PRINCIPAL, "owner": euid.PRINCIPAL, "access_token": euid.ACCESS_TOKEN,
 }  # fmt: skip
 _HIDDEN = frozenset({"head", "payload_hash", "position"})
 #: The ends of an edge by its relation: S1's names say what stands at each.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tenure.model.errors import InvalidEuid
 from tenure.model.euid import parse_euid
+from tenure.model.principal import AccessToken, Principal
 from tenure.model.result import ActionResult
 from tenure.model.worker import Worker
 from tenure.store.records import Claimed
@@ -11,6 +12,8 @@ from tenure.store.records import Claimed
 SubjectRef = int | str | ActionResult | Claimed
 LeaseRef = int | str | Claimed
 WorkerRef = int | str | Worker
+PrincipalRef = int | str | Principal
+TokenRef = int | str | AccessToken
 
 
 def subject_uid(reference: SubjectRef) -> int:
@@ -26,6 +29,11 @@ def lease_uid(reference: LeaseRef) -> int:
 def worker_uid(reference: WorkerRef) -> int:
     """The uid of the worker meant."""
     return reference.uid if isinstance(reference, Worker) else uid_of(reference)
+
+
+def access_token_uid(reference: TokenRef) -> int:
+    """The uid of the access token meant."""
+    return reference.uid if isinstance(reference, AccessToken) else uid_of(reference)
 
 
 def uid_of(reference: int | str) -> int:

@@ -9,6 +9,7 @@ from typing import Any, Protocol, TypeVar
 from tenure.model.decisions.unfolding import Unfolding
 from tenure.model.fact import Fact
 from tenure.model.ordering import OrderKey
+from tenure.model.principal import AccessToken, Principal
 from tenure.model.queue import Queue
 from tenure.model.requests import ClaimItems
 from tenure.model.result import ActionResult
@@ -29,6 +30,7 @@ from tenure.store.records import (
     Item,
     LeaseRow,
     Loaded,
+    Proved,
     QueueCounts,
     Refused,
     ScanHint,
@@ -97,11 +99,59 @@ class Store(Protocol):
         ...
 
     def prior_fact(self, thread: int, types: Sequence[str], idempotency_key: str) -> Op[Fact | None]:
-        """The fact of a queue's or worker's thread that carries this key."""
+        """The fact of a queue's, worker's or principal's thread that carries this key."""
         ...
 
     def head(self, thread: int) -> Op[tuple[int, bytes]]:
-        """Length and last hash of a queue's, worker's or tenant's thread."""
+        """Length and last hash of a queue's, worker's, principal's or tenant's thread."""
+        ...
+
+    # Identity ----------------------------------------------------------------------------------------------------
+    def principal(
+        self, tenant: int, *, uid: int | None = None, name: str | None = None, lock: bool = False
+    ) -> Op[Principal | None]:
+        """One principal by uid or name; with ``lock`` held until the transaction ends."""
+        ...
+
+    def principals(self, tenant: int, limit: int, after: str = "") -> Op[list[Principal]]:
+        """Principals in order of their names, keyset-paged by name."""
+        ...
+
+    def write_principal(self, principal: Principal, fact: Fact, *, new: bool) -> Op[None]:
+        """Insert or change a principal together with the fact that tells of it; never its password."""
+        ...
+
+    def write_password(self, principal: Principal, fact: Fact, password_hash: str) -> Op[None]:
+        """Keep the hash of a new password together with the fact that tells of it."""
+        ...
+
+    def access_token(self, tenant: int, uid: int) -> Op[AccessToken | None]:
+        """One access token."""
+        ...
+
+    def access_tokens(self, tenant: int, limit: int, *, principal: int | None = None, usable: bool = True,
+                      before: int | None = None) -> Op[list[AccessToken]]:  # fmt: skip
+        """Access tokens, of one principal or of all, newest first, keyset-paged by uid; ``usable``: that still prove."""
+        ...
+
+    def insert_access_token(self, token: AccessToken, digest: bytes, fact: Fact) -> Op[None]:
+        """A new access token, known by the SHA-256 of its secret, with the fact of its principal's thread."""
+        ...
+
+    def revoke_access_token(self, token: AccessToken, fact: Fact) -> Op[None]:
+        """An access token that was revoked, with the fact of its principal's thread."""
+        ...
+
+    def authenticate(self, digest: bytes) -> Op[Proved | None]:
+        """Whom a secret with this SHA-256 proves at present, of whatever tenant; notes its use once a minute."""
+        ...
+
+    def signing_in(self, tenant_key: str, name: str) -> Op[tuple[Proved, str | None] | None]:
+        """The active principal of that name, with the hash of its password, if it has one."""
+        ...
+
+    def signed_in_elsewhere(self, tenant_key: str, issuer: str, subject: str) -> Op[tuple[int, Proved | None] | None]:
+        """The tenant, and the principal in it that an OpenID Connect provider means, whatever its status."""
         ...
 
     # The work ----------------------------------------------------------------------------------------------------
@@ -232,7 +282,7 @@ class Store(Protocol):
         ...
 
     def owners_after(self, tenant: int | None, after: int, limit: int) -> Op[list[tuple[int, int, bytes]]]:
-        """Queues, workers and tenants in order of uid, with the length and last hash of their threads."""
+        """Queues, workers, principals and tenants in order of uid, with the length and last hash of their threads."""
         ...
 
     def evidence(self, uids: Sequence[int]) -> Op[list[tuple[SubjectThread, list[Fact]]]]:

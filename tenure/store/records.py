@@ -14,12 +14,22 @@ from tenure.model.errors import TenureError
 from tenure.model.fact import Fact
 from tenure.model.hold import Hold
 from tenure.model.ordering import OrderKey
+from tenure.model.principal import AccessToken, Principal
 from tenure.model.queue import Queue
 from tenure.model.requests import SubmitSubject
 from tenure.model.result import ActionResult
 from tenure.model.states import State
 from tenure.model.thread import SubjectThread
 from tenure.model.worker import Worker
+
+
+@dataclass(frozen=True, slots=True)
+class Proved:
+    """A principal as it is looked up before the tenant is known, with its tenant's key and the token that proved it."""
+
+    principal: Principal
+    tenant_key: str
+    token: AccessToken | None = None
 
 
 @dataclass(frozen=True, slots=True)

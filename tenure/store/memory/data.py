@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 from tenure.model.attempt import Attempt
 from tenure.model.fact import Fact
+from tenure.model.principal import AccessToken, Principal
 from tenure.model.queue import Queue
 from tenure.model.thread import SubjectThread
 from tenure.model.worker import Worker
@@ -69,6 +70,10 @@ class Data:
         self.templates: Table[tuple[int, str], Template] = Table(self._undo)
         self.queues: Table[int, Queue] = Table(self._undo)
         self.workers: Table[int, Worker] = Table(self._undo)
+        self.principals: Table[int, Principal] = Table(self._undo)
+        self.password_hashes: Table[int, str] = Table(self._undo)
+        self.access_tokens: Table[int, AccessToken] = Table(self._undo)
+        self.digests: Table[bytes, int] = Table(self._undo)
         self.heads: Table[int, tuple[int, bytes]] = Table(self._undo)
         self.subjects: Table[int, Subject] = Table(self._undo)
         self.submit_keys: Table[tuple[int, str], int] = Table(self._undo)

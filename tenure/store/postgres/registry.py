@@ -54,7 +54,7 @@ class Registry:
             fact = Fact(
                 thread=fresh, seq=1, type=ft.TENANT_CREATED, at=now, tenant=fresh, actor=actor, data={"key": key}
             )
-            yield Statement("insert_tenant", {"uid": fresh, "key": key} | _fact_params(_hashed(fact, b"")))
+            yield Statement("insert_tenant", {"uid": fresh, "key": key} | fact_params(_hashed(fact, b"")))
         uid: int = found[0]["uid"]
         return uid
 
@@ -87,7 +87,7 @@ class Registry:
                  data={"code": code, "template": uid}),
             bytes(owner[0]["head"]),
         )  # fmt: skip
-        params = _fact_params(fact) | {"uid": uid, "code": code, "schema": canonical_json(schema), "tenant": tenant}
+        params = fact_params(fact) | {"uid": uid, "code": code, "schema": canonical_json(schema), "tenant": tenant}
         yield Statement("insert_template", params)
         return Template(uid, tenant, code, dict(schema))
 
@@ -99,7 +99,7 @@ class Registry:
 
     def write_queue(self, queue: Queue, fact: Fact, *, new: bool) -> Op[None]:
         """See ``Store.write_queue``."""
-        params = queue.model_dump() | _fact_params(fact)
+        params = queue.model_dump() | fact_params(fact)
         params |= {
             "head": fact.hash, "eligible_states": [str(s) for s in queue.eligible_states],
             "retry_policy": queue.retry_policy.model_dump_json(),
@@ -122,7 +122,7 @@ class Registry:
 
     def write_worker(self, worker: Worker, fact: Fact, *, new: bool) -> Op[None]:
         """See ``Store.write_worker``."""
-        params = worker.model_dump() | _fact_params(fact)
+        params = worker.model_dump() | fact_params(fact)
         params |= {
             "head": fact.hash, "worker_type": str(worker.worker_type), "status": str(worker.status),
             **{name: list(params[name]) for name in _LISTS if name in params},
@@ -157,7 +157,8 @@ def _hashed(fact: Fact, previous: bytes) -> Fact:
     return replace(fact, hash=fact.content_hash(previous))
 
 
-def _fact_params(fact: Fact) -> dict[str, Any]:
+def fact_params(fact: Fact) -> dict[str, Any]:
+    """What the statements that tell of an owner of a thread take of its fact."""
     return {
         "uid": fact.thread, "seq": fact.seq, "tenant": fact.tenant, "at": fact.at, "revision": fact.revision,
         "type": fact.type, "actor": fact.actor, "idempotency_key": fact.idempotency_key, "trace_id": fact.trace_id,

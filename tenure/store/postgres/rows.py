@@ -13,6 +13,7 @@ from tenure.model.envelope import Envelope
 from tenure.model.fact import Fact
 from tenure.model.hold import Hold
 from tenure.model.json_text import instant
+from tenure.model.principal import AccessToken, Principal
 from tenure.model.queue import Queue
 from tenure.model.states import HoldState, HoldStatus, LeaseStatus, RecordStatus, Resolution, State
 from tenure.model.thread import SubjectThread
@@ -93,6 +94,16 @@ def queue(row: Row) -> Queue:
 def worker(row: Row) -> Worker:
     """A worker from its row."""
     return Worker.model_validate({name: row[name] for name in Worker.model_fields})
+
+
+def principal(row: Row) -> Principal:
+    """A principal from its row."""
+    return Principal.model_validate({name: row[name] for name in Principal.model_fields})
+
+
+def access_token(row: Row) -> AccessToken:
+    """An access token from its row."""
+    return AccessToken.model_validate({name: row[name] for name in AccessToken.model_fields})
 
 
 def claimed(row: Row) -> Claimed:

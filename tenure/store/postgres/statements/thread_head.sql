@@ -1,4 +1,5 @@
--- Length and last hash of a queue's, worker's or tenant's thread.
+-- Length and last hash of a queue's, worker's, principal's or tenant's thread.
 select seq, head from tenure.queue where uid = %(uid)s
 union all select seq, head from tenure.worker where uid = %(uid)s
 union all select seq, head from tenure.tenant where uid = %(uid)s
+union all select seq, head from tenure.principal where uid = %(uid)s
