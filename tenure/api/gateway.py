@@ -40,6 +40,8 @@ class Gateway:
     def __init__(self, dsn: str, *, max_connections: int = 20, clock: Clock | None = None) -> None:
         self.dsn = dsn
         self.store = PostgresStore()
+        self.owners: dict[tuple[int, int], int | None] = {}
+        """Whose worker it is, by tenant and worker: see ``tenure.api.ownership``."""
         self._clock = clock
         self._sessions: dict[int, Session] = {}
         self._tenants: dict[int, int | None] = {}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tenure.engine.caller import Caller
 from tenure.model import fact_types as ft
 from tenure.model.decisions.workers import decide_register, decide_status
-from tenure.model.errors import AlreadyExists, IdempotencyConflict, NotFound, WorkerSuperseded
+from tenure.model.errors import AlreadyExists, Forbidden, IdempotencyConflict, NotFound, WorkerSuperseded
 from tenure.model.json_text import payload_hash
 from tenure.model.states import WorkerStatus
 from tenure.model.worker import Worker, WorkerSpec
@@ -13,7 +13,10 @@ from tenure.store.operation import Op
 
 
 def register_worker(caller: Caller, spec: WorkerSpec) -> Op[Worker]:
-    """The worker of that key, created or taken over: this process is now its newest incarnation."""
+    """The worker of that key, created or taken over: this process is now its newest incarnation.
+
+    ``Forbidden`` where the caller is a principal and the worker another's (S1 section 10.4).
+    """
     try:
         return (yield from caller.store.transaction(_register(caller, spec)))
     except AlreadyExists:
@@ -23,12 +26,17 @@ def register_worker(caller: Caller, spec: WorkerSpec) -> Op[Worker]:
 
 def _register(caller: Caller, spec: WorkerSpec) -> Op[Worker]:
     existing = yield from caller.store.worker(caller.tenant, key=spec.worker_key, lock=True)
+    if existing is not None and caller.principal not in (None, existing.owner):
+        raise Forbidden(
+            f"The worker {spec.worker_key!r} belongs to another principal.",
+            "Choose another worker_key, or act as the principal that registered it.", worker_key=spec.worker_key,
+        )  # fmt: skip
     now = yield from caller.store.clock()
     if existing is None:
         uid, head = (yield from caller.store.fresh_uids(1))[0], b""
     else:
         uid, (_, head) = existing.uid, (yield from caller.store.head(existing.uid))
-    worker, fact = decide_register(spec, existing, uid, caller.tenant, now, caller.actor, head)
+    worker, fact = decide_register(spec, existing, uid, caller.tenant, now, caller.actor, head, caller.principal)
     yield from caller.store.write_worker(worker, fact, new=existing is None)
     return worker
 

@@ -23,24 +23,35 @@ _MOVES = {
 
 
 def decide_register(
-    spec: WorkerSpec, existing: Worker | None, uid: int, tenant: int, now: datetime, actor: str, head: bytes
+    spec: WorkerSpec,
+    existing: Worker | None,
+    uid: int,
+    tenant: int,
+    now: datetime,
+    actor: str,
+    head: bytes,
+    owner: int | None = None,
 ) -> tuple[Worker, Fact]:
     """A new worker, or the next incarnation of one: from now on only this one may claim, beat and renew.
 
-    A disabled worker stays disabled; a drained or retired one is online again.
+    A disabled worker stays disabled; a drained or retired one is online again. The owner of a worker never changes.
     """
     if existing is None:
-        worker = Worker(**spec.model_dump(), uid=uid, tenant=tenant, heartbeat_at=now, seq=1, created_at=now)
+        worker = Worker(
+            **spec.model_dump(), uid=uid, tenant=tenant, owner=owner, heartbeat_at=now, seq=1, created_at=now
+        )
     else:
         disabled = existing.status is WorkerStatus.DISABLED
         worker = Worker(
             **spec.model_dump(), uid=existing.uid, tenant=tenant, heartbeat_at=now, seq=existing.seq + 1,
-            created_at=existing.created_at, incarnation=existing.incarnation + 1, revision=existing.revision + 1,
+            owner=existing.owner, created_at=existing.created_at,
+            incarnation=existing.incarnation + 1, revision=existing.revision + 1,
             status=WorkerStatus.DISABLED if disabled else WorkerStatus.ONLINE,
             disabled_reason=existing.disabled_reason if disabled else None,
             last_error_at=existing.last_error_at, last_error_class=existing.last_error_class,
         )  # fmt: skip
     data = {"spec": worker.spec(), "incarnation": worker.incarnation}
+    data |= {"owner": worker.owner} if worker.owner is not None else {}
     return worker, _fact(worker, ft.WORKER_REGISTERED, data, now, actor, None, head)
 
 
