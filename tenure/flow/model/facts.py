@@ -1,0 +1,395 @@
+"""The facts of a run: what each type carries, read and written by the same models (decision 0010).
+
+Data stay in the data tier: a fact carries hashes and references. A reference is text, ``record:12`` (the result of an
+attempt), ``run:7`` (the output of a child run), ``signal:3``, or ``map:STEP#2`` (the results of a map's items).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+
+from tenure.flow.model.names import Name
+from tenure.model.fact import MAX_DATA_BYTES, check_data
+from tenure.model.json_text import canonical_json
+
+MAX_ITEMS = 100_000
+MAX_ITERATION = 1_000_000
+#: Room that a fact keeps for what is beside its list.
+_ROOM = 1024
+
+Iteration = Annotated[int, Field(ge=1, le=MAX_ITERATION)]
+Index = Annotated[int, Field(ge=0, lt=MAX_ITEMS)]
+Uid = Annotated[int, Field(gt=0, lt=2**63)]
+Ref = Annotated[str, StringConstraints(min_length=1, max_length=200)]
+Hash = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
+Label = Annotated[str, StringConstraints(min_length=1, max_length=500)]
+Sentence = Annotated[str, StringConstraints(max_length=2000)]
+Outcome = Literal["ok", "error", "canceled"]
+Status = Literal["COMPLETED", "FAILED", "CANCELED"]
+
+
+@dataclass(frozen=True, slots=True)
+class RunDraft:
+    """A fact of a run as a decision asks for it; seq, time, actor and hash come when it is appended."""
+
+    type: str
+    data: Mapping[str, Any]
+    idempotency_key: str | None = None
+    payload_hash: bytes | None = None
+
+
+class _Value(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="ignore", strict=True)
+
+
+class RunFact(_Value):
+    """The data of one fact of a run. What a later version adds is read over."""
+
+    TYPE: ClassVar[str]
+    ACTION: ClassVar[str]
+
+    def draft(self, idempotency_key: str | None = None, payload_hash: bytes | None = None) -> RunDraft:
+        """The fact to append; what a fact may not carry raises ``ForbiddenKey`` or ``PayloadTooLarge``."""
+        data = self.model_dump(mode="json", exclude_defaults=True)
+        check_data(data)
+        return RunDraft(self.TYPE, data, idempotency_key, payload_hash)
+
+
+class StepError(_Value):
+    """Why a step failed: a stable code, the kernel's error class, a sentence."""
+
+    code: Label
+    error_class: Label | None = None
+    message: Sentence | None = None
+
+
+class _AtStep(RunFact):
+    step: Name
+    iteration: Iteration = 1
+
+
+class _Transition(_AtStep):
+    """The decision about what follows a step, kept with its end: routes taken, where they lead, what is done again."""
+
+    routes: list[int] = []
+    to: list[Name] = []
+    rework: Label | None = None
+    reset: list[Name] = []
+
+
+class ParentLink(_Value):
+    """What a child run tells of its parent."""
+
+    run: Uid
+    runnable: Label
+    child_key: Label
+
+
+class RunStarted(RunFact):
+    """The first fact of a run."""
+
+    TYPE = "run.started"
+    ACTION = "start_run"
+
+    workflow: Label
+    version: Annotated[int, Field(ge=1)]
+    fingerprint: Hash
+    input_hash: Hash
+    key: Label | None = None
+    trigger: Label | None = None
+    deadline: Label | None = None
+    root: Uid | None = None
+    parent: ParentLink | None = None
+    replay_of: Uid | None = None
+    retry_of: Uid | None = None
+    reason: Sentence | None = None
+
+
+class Adopted(_Value):
+    """A result of another run that this one does not do again."""
+
+    step: Name
+    output: Name | None = None
+    ref: Ref | None = None
+    value: Any = None
+    hash: Hash | None = None
+    recovery: Label | None = None
+    to: list[Name] = []
+
+
+class ResultsAdopted(RunFact):
+    """A run that retries another keeps what that one did."""
+
+    TYPE = "run.results_adopted"
+    ACTION = "retry_run"
+
+    results: list[Adopted]
+
+
+class Planned(_Value):
+    """One step, or a window of the items of a map, that is to be done. ``hash`` is that of its input."""
+
+    step: Name
+    iteration: Iteration = 1
+    kind: Label
+    output: Name | None = None
+    hash: Hash | None = None
+    deadline: Label | None = None
+    recovery: Label | None = None
+    compensates: bool = False
+    signal: Name | None = None
+    until: Label | None = None
+    total: Annotated[int, Field(ge=0, le=MAX_ITEMS)] | None = None
+    start: Annotated[int, Field(ge=0, le=MAX_ITEMS)] = 0
+    stop: Annotated[int, Field(ge=0, le=MAX_ITEMS)] | None = None
+
+
+class RunnablesPlanned(RunFact):
+    """Intent: these are to be done. Each becomes a subject, a child run or a timer."""
+
+    TYPE = "run.runnables_planned"
+    ACTION = "plan_runnables"
+
+    runnables: list[Planned]
+
+
+class ItemEnd(_Value):
+    """How one item of a map ended."""
+
+    index: Index
+    outcome: Outcome
+    ref: Ref | None = None
+    hash: Hash | None = None
+
+
+class RunnableApplied(_Transition):
+    """A step came to its end, or (``items``) some items of a map did."""
+
+    TYPE = "run.runnable_applied"
+    ACTION = "apply_runnable"
+
+    outcome: Outcome | None = None
+    ref: Ref | None = None
+    value: Any = None
+    hash: Hash | None = None
+    error: StepError | None = None
+    signal: Annotated[int, Field(ge=1)] | None = None
+    late: bool = False
+    untouched: bool = False
+    items: list[ItemEnd] = []
+
+
+class StepLogged(_Transition):
+    """A log step wrote its line."""
+
+    TYPE = "run.step_logged"
+    ACTION = "log_step"
+
+    level: Label
+    message: Sentence
+
+
+class StepPaused(_AtStep):
+    """The run stands at a manual boundary (S3, Manual Boundaries)."""
+
+    TYPE = "run.step_paused"
+    ACTION = "pause_step"
+
+    kind: Literal["pause", "approval"]
+    output: Name | None = None
+    deadline: Label | None = None
+
+
+class StepResolved(_Transition):
+    """The boundary was resolved; who and when are the fact's own."""
+
+    TYPE = "run.step_resolved"
+    ACTION = "resolve_step"
+
+    decision: Literal["resumed", "approved", "rejected", "expired", "canceled"]
+    comment: Sentence | None = None
+
+
+class DeadlinePassed(_AtStep):
+    """A step took too long; it has failed once its work has been stopped."""
+
+    TYPE = "run.deadline_passed"
+    ACTION = "expire_step"
+
+
+class SignalReceived(RunFact):
+    """A signal came in; it waits until a step takes it."""
+
+    TYPE = "run.signal_received"
+    ACTION = "signal_run"
+
+    name: Name
+    signal_key: Label | None = None
+    ref: Ref | None = None
+    hash: Hash | None = None
+
+
+class SignalTaken(RunFact):
+    """A runnable that waited in its code took a signal."""
+
+    TYPE = "run.signal_taken"
+    ACTION = "take_signal"
+
+    runnable: Label
+    signal: Annotated[int, Field(ge=1)]
+
+
+class SignalAwaited(RunFact):
+    """A runnable waits in its code for a signal, and is to be woken by it."""
+
+    TYPE = "run.signal_awaited"
+    ACTION = "await_signal"
+
+    runnable: Label
+    name: Name
+
+
+class Child(_Value):
+    """One child run."""
+
+    run: Uid
+    child_key: Label
+    index: Index | None = None
+
+
+class ChildStarted(_AtStep):
+    """Child runs were started by a step, or by the code of one (``origin``: its runnable)."""
+
+    TYPE = "run.child_started"
+    ACTION = "start_child_run"
+
+    workflow: Label
+    version: Annotated[int, Field(ge=1)] | None = None
+    origin: Label | None = None
+    hash: Hash | None = None
+    children: Annotated[list[Child], Field(min_length=1)]
+
+
+class RunPaused(RunFact):
+    """Nothing more is planned until the run is resumed; what is under way goes on."""
+
+    TYPE = "run.paused"
+    ACTION = "pause_run"
+
+    reason: Sentence | None = None
+
+
+class RunResumed(RunFact):
+    """The run goes on."""
+
+    TYPE = "run.resumed"
+    ACTION = "resume_run"
+
+    reason: Sentence | None = None
+
+
+class CancelRequested(RunFact):
+    """The run is to stop: what is under way is canceled, what was done is undone where it can be."""
+
+    TYPE = "run.cancel_requested"
+    ACTION = "cancel_run"
+
+    reason: Sentence | None = None
+
+
+class FailureNoted(RunFact):
+    """The run cannot succeed any more; ``step`` is where it failed."""
+
+    TYPE = "run.failure_noted"
+    ACTION = "fail_run"
+
+    code: Label
+    step: Name | None = None
+    iteration: Iteration = 1
+    message: Sentence | None = None
+
+
+class Undo(_Value):
+    """A step that is undone by another."""
+
+    step: Name
+    iteration: Iteration = 1
+    undo: Name
+
+
+class CompensationPlanned(RunFact):
+    """What is undone, in this order: the last that was done first."""
+
+    TYPE = "run.compensation_planned"
+    ACTION = "plan_compensation"
+
+    cause: Label
+    steps: list[Undo]
+
+
+class RunMigrated(RunFact):
+    """The run goes on under another version of its workflow."""
+
+    TYPE = "run.migrated"
+    ACTION = "migrate_run"
+
+    before: Annotated[int, Field(ge=1)]
+    version: Annotated[int, Field(ge=1)]
+    fingerprint: Hash
+    reason: Sentence | None = None
+
+
+class StepKept(RunFact):
+    """Code inside a task did a step of its own; its result is kept and not worked out again."""
+
+    TYPE = "run.step_kept"
+    ACTION = "keep_step"
+
+    runnable: Label
+    name: Label
+    hash: Hash | None = None
+    ref: Ref | None = None
+
+
+class RunTerminal(RunFact):
+    """The end. Nothing is appended behind it."""
+
+    TYPE = "run.terminal"
+    ACTION = "end_run"
+
+    status: Status
+    code: Label | None = None
+    step: Name | None = None
+    message: Sentence | None = None
+    output_hash: Hash | None = None
+    irreversible: list[Name] = []
+
+
+TYPES: dict[str, type[RunFact]] = {
+    model.TYPE: model
+    for model in (
+        RunStarted, ResultsAdopted, RunnablesPlanned, RunnableApplied, StepLogged, StepPaused, StepResolved,
+        DeadlinePassed, SignalReceived, SignalTaken, SignalAwaited, ChildStarted, RunPaused, RunResumed, CancelRequested,
+        FailureNoted, CompensationPlanned, RunMigrated, StepKept, RunTerminal,
+    )
+}  # fmt: skip
+"""The fact types of a run; ``ACTION`` is the action key that appends each."""
+
+
+def in_portions(values: Sequence[_Value]) -> Iterator[list[Any]]:
+    """``values`` in lists that each fit into one fact."""
+    portion: list[Any] = []
+    size = 0
+    for value in values:
+        length = len(canonical_json(value.model_dump(mode="json", exclude_defaults=True)).encode()) + 2
+        if portion and size + length > MAX_DATA_BYTES - _ROOM:
+            yield portion
+            portion, size = [], 0
+        portion.append(value)
+        size += length
+    if portion:
+        yield portion

@@ -1,0 +1,257 @@
+"""What facts about steps do to the state: planned, applied, and what follows from routes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tenure.flow.model import facts as f
+from tenure.flow.model.bits import has
+from tenure.flow.model.names import Runnable
+from tenure.flow.model.state import Compensation, Done, Items, Output, Phase, RunState, StepState
+from tenure.model.fact import Fact
+
+
+class Anomalous(Exception):
+    """A fact that does not fit; ``reason`` is its stable code."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+def with_step(state: RunState, name: str, step: StepState, **changes: Any) -> RunState:
+    """The state with that step."""
+    return state.model_copy(update={"steps": {**state.steps, name: step}, **changes})
+
+
+def planned(state: RunState, data: f.RunnablesPlanned, fact: Fact) -> RunState:
+    """Each of the runnables is active; a further window of a map has more items."""
+    for one in data.runnables:
+        state = _planned(state, one, fact)
+    return state
+
+
+def _planned(state: RunState, one: f.Planned, fact: Fact) -> RunState:
+    step = state.step(one.step)
+    begun = step.phase not in (Phase.IDLE, Phase.REACHED)
+    if begun and step.iteration == one.iteration:
+        return _planned_again(state, step, one)
+    if one.iteration != step.iteration and not one.compensates:
+        raise Anomalous("wrong_iteration")
+    if one.start:
+        raise Anomalous("items_out_of_order")
+    items = None
+    if one.total is not None:
+        stop = one.total if one.stop is None else one.stop
+        if stop > one.total:
+            raise Anomalous("items_out_of_order")
+        items = Items(total=one.total, planned=stop)
+    new = StepState(
+        iteration=one.iteration, phase=Phase.ACTIVE, kind=one.kind, output=one.output, hash=one.hash,
+        planned_at=fact.at, deadline=one.deadline, recovery=one.recovery, signal=one.signal, until=one.until,
+        items=items, compensates=one.compensates, plan_seq=fact.seq,
+    )  # fmt: skip
+    return with_step(state, one.step, new)
+
+
+def _planned_again(state: RunState, step: StepState, one: f.Planned) -> RunState:
+    items = step.items
+    if items is not None and one.total == items.total and one.start == items.planned and one.stop is not None:
+        if step.phase is not Phase.ACTIVE or not one.start < one.stop <= items.total:
+            raise Anomalous("conflicting_plan")
+        more = step.model_copy(update={"items": items.model_copy(update={"planned": one.stop})})
+        return with_step(state, one.step, more)
+    known = items is not None and one.total == items.total and (one.stop or 0) <= items.planned
+    same = (one.kind, one.signal, one.until) == (step.kind, step.signal, step.until)
+    if same and (known or (one.total is None and items is None and one.hash == step.hash)):
+        return state
+    raise Anomalous("conflicting_plan")
+
+
+def applied(state: RunState, data: f.RunnableApplied, fact: Fact) -> RunState:
+    """A step has ended and its routes are taken; or some items of a map have."""
+    runnable = Runnable(data.step, data.iteration)
+    step = state.under_way(runnable)
+    if step is None:
+        begun = state.step(data.step)
+        raise Anomalous("stale_iteration" if data.iteration < begun.iteration else "apply_before_plan")
+    if data.items:
+        step = _items_applied(step, data)
+        if data.outcome is None:
+            return _put(state, runnable, step)
+    elif data.outcome is None:
+        raise Anomalous("malformed: outcome")
+    if step.ended:
+        if (step.phase, step.ref, step.result_hash) == (Phase(data.outcome), data.ref, data.hash):
+            return state
+        raise Anomalous("differing_result")
+    if step.phase is Phase.OPEN:
+        raise Anomalous("apply_to_boundary")
+    if data.signal is not None:
+        state = take(state, data.signal)
+    output = Output(step=data.step, iteration=data.iteration, ref=data.ref, value=data.value)
+    return ended(state, step, data, fact, Phase(data.outcome), output, data.error)
+
+
+def _items_applied(step: StepState, data: f.RunnableApplied) -> StepState:
+    items = step.items
+    if items is None:
+        raise Anomalous("not_a_map")
+    sets = {"ok": items.ok, "error": items.error, "canceled": items.canceled}
+    for end in data.items:
+        if end.index >= items.planned:
+            raise Anomalous("apply_before_plan")
+        if has(items.ended, end.index) and not has(sets[end.outcome], end.index):
+            raise Anomalous("differing_result")
+        sets[end.outcome] |= 1 << end.index
+    if sets["ok"] & sets["error"] or (sets["ok"] | sets["error"]) & sets["canceled"]:
+        raise Anomalous("differing_result")
+    return step.model_copy(update={"items": items.model_copy(update=sets)})
+
+
+def _put(state: RunState, runnable: Runnable, step: StepState) -> RunState:
+    if state.steps.get(runnable.step, None) is not None and state.steps[runnable.step].iteration == runnable.iteration:
+        return with_step(state, runnable.step, step)
+    return state.model_copy(update={"superseded": {**state.superseded, str(runnable): step}})
+
+
+def ended(
+    state: RunState,
+    step: StepState,
+    data: Any,
+    fact: Fact,
+    phase: Phase,
+    output: Output,
+    error: f.StepError | None = None,
+) -> RunState:
+    """The step ends in ``phase``; its output is there, its recovery is noted, its routes are taken."""
+    state = _done(state, step, data, phase, output)
+    runnable = Runnable(data.step, data.iteration)
+    if str(runnable) in state.superseded and state.step(data.step).iteration != data.iteration:
+        rest = {key: old for key, old in state.superseded.items() if key != str(runnable)}
+        return state.model_copy(update={"superseded": rest})
+    after = step.model_copy(
+        update={
+            "phase": phase, "ended_at": fact.at, "ref": output.ref, "result_hash": getattr(data, "hash", None),
+            "error": error, "routes": tuple(data.routes), "to": tuple(data.to), "kept": 0,
+        }
+    )  # fmt: skip
+    state = with_step(state, data.step, after, waiters=_without(state, data.step))
+    if step.compensates:
+        return _compensated(state, phase)
+    if phase is Phase.OK and step.kind != "log":
+        state = state.model_copy(update={"outputs": {**state.outputs, step.output or data.step: output}})
+    return follow(state, data)
+
+
+def _without(state: RunState, step: str) -> tuple[Any, ...]:
+    return tuple(w for w in state.waiters if w.runnable.partition("#")[0].partition("[")[0] != step)
+
+
+def _done(state: RunState, step: StepState, data: Any, phase: Phase, output: Output) -> RunState:
+    """Who may have had an effect: it succeeded, failed half way, or was canceled and nobody knows."""
+    recovery = step.recovery
+    if recovery in (None, "none") or getattr(data, "untouched", False):
+        return state
+    if recovery == "transaction" and phase is not Phase.OK:
+        return state  # what it did was rolled back with it
+    entry = Done(
+        step=data.step, iteration=data.iteration, recovery=str(recovery), ok=phase is Phase.OK,
+        output=output if phase is Phase.OK else None,
+    )  # fmt: skip
+    return state.model_copy(update={"done": (*state.done, entry)})
+
+
+def _compensated(state: RunState, phase: Phase) -> RunState:
+    plan = state.compensation
+    if plan is None:
+        return state
+    change = {"done": plan.done + 1} if phase is Phase.OK else {"failed": True}
+    return state.model_copy(update={"compensation": Compensation.model_validate({**plan.model_dump(), **change})})
+
+
+def follow(state: RunState, data: Any) -> RunState:
+    """Take the routes: steps to do again begin anew, steps that are led to are reached."""
+    if data.rework is not None:
+        state = _again(state, data.rework, data.reset)
+    steps = dict(state.steps)
+    for name in data.to:
+        step = steps.get(name, StepState())
+        if step.phase is Phase.IDLE:
+            steps[name] = step.model_copy(update={"phase": Phase.REACHED})
+    return state.model_copy(update={"steps": steps})
+
+
+def _again(state: RunState, rework: str, reset: list[str]) -> RunState:
+    steps, superseded = dict(state.steps), dict(state.superseded)
+    outputs, previous = dict(state.outputs), dict(state.previous)
+    for name in reset:
+        step = steps.get(name)
+        if step is None or step.phase is Phase.IDLE:
+            continue
+        if step.phase is Phase.REACHED:
+            steps[name] = StepState(iteration=step.iteration)
+            continue
+        if step.active:
+            superseded[str(Runnable(name, step.iteration))] = step
+        key = step.output or name
+        if key in outputs and outputs[key].step == name:
+            previous[key] = outputs.pop(key)
+        steps[name] = StepState(iteration=step.iteration + 1)
+    reworks = {**state.reworks, rework: state.reworks.get(rework, 0) + 1}
+    return state.model_copy(
+        update={
+            "steps": steps, "superseded": superseded, "outputs": outputs, "previous": previous, "reworks": reworks,
+        }
+    )  # fmt: skip
+
+
+def take(state: RunState, seq: int) -> RunState:
+    """A waiting signal is taken."""
+    if all(signal.seq != seq for signal in state.signals):
+        raise Anomalous("no_such_signal")
+    return state.model_copy(update={"signals": tuple(s for s in state.signals if s.seq != seq)})
+
+
+def logged(state: RunState, data: f.StepLogged, fact: Fact) -> RunState:
+    """A log step is at once planned and done."""
+    step = state.step(data.step)
+    if step.phase not in (Phase.IDLE, Phase.REACHED):
+        if step.iteration == data.iteration and step.kind == "log" and step.ended:
+            return state
+        raise Anomalous("conflicting_plan")
+    if step.iteration != data.iteration:
+        raise Anomalous("wrong_iteration")
+    begun = StepState(iteration=data.iteration, kind="log", planned_at=fact.at, plan_seq=fact.seq)
+    return ended(state, begun, data, fact, Phase.OK, Output(step=data.step, iteration=data.iteration))
+
+
+def deadline_passed(state: RunState, data: f.DeadlinePassed, fact: Fact) -> RunState:
+    """The step is late: once its work has stopped it has failed."""
+    step = state.under_way(Runnable(data.step, data.iteration))
+    if step is None or not step.active:
+        raise Anomalous("not_under_way")
+    if step.iteration != state.step(data.step).iteration:
+        return state
+    return with_step(state, data.step, step.model_copy(update={"late": True}))
+
+
+def adopted(state: RunState, data: f.ResultsAdopted, fact: Fact) -> RunState:
+    """Results of another run are taken over: these steps are done."""
+    for one in data.results:
+        if state.step(one.step).phase not in (Phase.IDLE, Phase.REACHED):
+            raise Anomalous("conflicting_plan")
+        output = Output(step=one.step, ref=one.ref, value=one.value)
+        step = StepState(
+            phase=Phase.OK, kind="adopted", output=one.output, planned_at=fact.at, ended_at=fact.at, ref=one.ref,
+            result_hash=one.hash, to=tuple(one.to), plan_seq=fact.seq,
+        )  # fmt: skip
+        outputs = {**state.outputs, one.output or one.step: output}
+        state = with_step(state, one.step, step, outputs=outputs)
+        if one.recovery not in (None, "none"):
+            done = Done(step=one.step, iteration=1, recovery=str(one.recovery), ok=True, output=output)
+            state = state.model_copy(update={"done": (*state.done, done)})
+        for name in one.to:
+            if state.step(name).phase is Phase.IDLE:
+                state = with_step(state, name, state.step(name).model_copy(update={"phase": Phase.REACHED}))
+    return state
