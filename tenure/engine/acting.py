@@ -6,14 +6,14 @@ leaves the others alone (design 01, The actions).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
-from opentelemetry import trace
-
 from tenure.engine import logging
 from tenure.engine.caller import Caller
+from tenure.engine.tracing import span
+from tenure.model import euid
 from tenure.model import fact_types as ft
 from tenure.model.attempt import attempt_of
 from tenure.model.decisions.unfolding import Context, Unfolding
@@ -23,11 +23,10 @@ from tenure.model.requests import Request
 from tenure.model.result import ActionResult, result_of
 from tenure.store.operation import Op
 from tenure.store.records import Loaded, Refused, Target
-from tenure.store.tracing import trace_id
+from tenure.store.tracing import trace_reference
 
 R = TypeVar("R", bound=Request)
 Outcome = ActionResult | TenureError
-_tracer = trace.get_tracer("tenure")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,13 +44,20 @@ class ActionSpec(Generic[R]):
 def act(caller: Caller, spec: ActionSpec[R], requests: Sequence[R]) -> Op[list[Outcome]]:
     """Perform the action for every request; outcomes in the same order."""
     elapsed = logging.stopwatch()
-    with _tracer.start_as_current_span(f"tenure.{spec.action}") as span:
-        span.set_attribute("tenure.batch", len(requests))
-        outcomes = yield from caller.store.transaction(_act(caller, spec, requests))
-    if logging.wanted():
-        for request, outcome in zip(requests, outcomes, strict=True):
-            logging.log_action(caller, spec.action, outcome, elapsed(), **_fields(request))
-    return outcomes
+    with span(f"tenure.{spec.action}", {"tenure.batch": len(requests)}):
+        done = yield from caller.store.transaction(_act(caller, spec, requests))
+        if logging.wanted():
+            pairs = zip(requests, done.subjects, strict=True)
+            known = [{"subject": subject, "idempotency_key": _key_of(spec, request)} for request, subject in pairs]
+            logging.log_many(caller, spec.action, done.outcomes, elapsed(), requests, done.correlation_ids, known)
+    return done.outcomes
+
+
+@dataclass(frozen=True, slots=True)
+class _Done:
+    outcomes: list[Outcome]
+    subjects: Sequence[int | None]
+    correlation_ids: Mapping[int, str]
 
 
 def single(outcomes: Sequence[Outcome]) -> ActionResult:
@@ -62,7 +68,7 @@ def single(outcomes: Sequence[Outcome]) -> ActionResult:
     return outcome
 
 
-def _act(caller: Caller, spec: ActionSpec[R], requests: Sequence[R]) -> Op[list[Outcome]]:
+def _act(caller: Caller, spec: ActionSpec[R], requests: Sequence[R]) -> Op[_Done]:
     targets = [target_of(spec.types, request) for request in requests]
     keys = {key for request in requests for key in spec.queue_keys(request) if key}
     loaded = yield from caller.store.load(caller.tenant, targets, keys)
@@ -72,12 +78,13 @@ def _act(caller: Caller, spec: ActionSpec[R], requests: Sequence[R]) -> Op[list[
     for index, (request, target) in enumerate(zip(requests, targets, strict=True)):
         outcomes.append(_decide(spec, request, target, index, loaded, context, unfoldings))
     yield from caller.store.apply(list(unfoldings.values()))
+    subjects = [_subject_of(target, loaded) for target in targets]
     refusals = [
-        refused for request, target, outcome in zip(requests, targets, outcomes, strict=True)
-        if (refused := refusal_of(caller, spec.action, request, outcome, _subject_of(target, loaded))) is not None
+        refused for request, subject, outcome in zip(requests, subjects, outcomes, strict=True)
+        if (refused := refusal_of(caller, spec.action, request, outcome, subject)) is not None
     ]  # fmt: skip
     yield from caller.store.refuse(caller.tenant, refusals)
-    return outcomes
+    return _Done(outcomes, subjects, (yield from logging.correlations(caller, subjects)))
 
 
 def _decide(
@@ -125,7 +132,7 @@ def context_of(caller: Caller, loaded: Loaded) -> Context:
     """What decisions on loaded threads look at."""
     return Context(
         now=loaded.now, actor=caller.actor, uids=loaded.uids, queues=loaded.queues, workers=loaded.workers,
-        trace_id=trace_id(),
+        trace_id=trace_reference(),
     )  # fmt: skip
 
 
@@ -154,6 +161,14 @@ def refusal_of(
     if not isinstance(outcome, Conflict | Forbidden):
         return None
     return Refused(outcome.code, action, caller.actor, outcome.message, **fields)
+
+
+def _key_of(spec: ActionSpec[R], request: Request) -> str | None:
+    """The key that makes it idempotent: the one given, or the lease that it ends."""
+    if request.idempotency_key is not None or not spec.ends_lease:
+        return request.idempotency_key
+    lease = getattr(request, "lease", None)
+    return euid.format_euid(euid.LEASE, attempt_of(lease)) if lease is not None else None
 
 
 def _fields(request: Request) -> dict[str, Any]:

@@ -1,28 +1,48 @@
-"""One structured line for each action, with the fields of S1 section 9.5; never a token, never a payload."""
+"""One structured line for each action, with the fields of S1 section 9.5; never a token, never a payload.
+
+Every line has every field; what does not apply is null. What the caller has bound with ``structlog.contextvars`` (the
+id of an HTTP request) is in each line, too.
+"""
 
 from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable
-from typing import Any
+import traceback
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, TypeVar
 
 import structlog
 
 from tenure.engine.caller import Caller
+from tenure.engine.tracing import span
 from tenure.model import euid
+from tenure.model.attempt import attempt_of
 from tenure.model.errors import TenureError
+from tenure.model.requests import Request
 from tenure.model.result import ActionResult
+from tenure.store.operation import Op
+from tenure.store.tracing import trace_reference
+
+T = TypeVar("T")
 
 _stdlib = logging.getLogger("tenure.action")
 _log: structlog.stdlib.BoundLogger = structlog.wrap_logger(
     _stdlib,
     wrapper_class=structlog.stdlib.BoundLogger,
     processors=[
+        structlog.contextvars.merge_contextvars,
         structlog.processors.TimeStamper(fmt="iso", utc=True),
         structlog.processors.JSONRenderer(sort_keys=True),
     ],
 )
+
+#: S1 section 9.5's fields, and who did it, how it went, where it stands and which trace it belongs to.
+FIELDS = (
+    "tenant", "subject", "worker", "lease", "queue_key", "action_key", "idempotency_key", "expected_state",
+    "terminal_status", "duration_ms", "correlation_id", "actor", "outcome", "code", "seq", "trace_id",
+)  # fmt: skip
+_PREFIXES = {"subject": euid.SUBJECT, "lease": euid.LEASE, "worker": euid.WORKER}
 
 
 def wanted() -> bool:
@@ -36,32 +56,84 @@ def stopwatch() -> Callable[[], float]:
     return lambda: round((time.perf_counter() - begin) * 1000, 3)
 
 
-def log_action(
-    caller: Caller, action: str, outcome: ActionResult | TenureError, duration_ms: float, **fields: Any
-) -> None:
-    """Write the line of one outcome."""
-    line: dict[str, Any] = {"tenant": caller.tenant_key, "actor": caller.actor, "action_key": action}
-    line |= {name: _public(name, value) for name, value in fields.items() if value is not None}
-    if isinstance(outcome, TenureError):
-        line |= {"outcome": "refused", "code": outcome.code}
+def log_outcome(
+    caller: Caller, action: str, outcome: ActionResult | TenureError, duration_ms: float, request: Request | None = None,
+    **known: Any,
+) -> None:  # fmt: skip
+    """Write the line of one outcome. ``known`` fills in what neither outcome nor request says."""
+    names = ("subject", "lease", "worker", "queue_key", "idempotency_key", "expected_state")
+    fields = {name: getattr(request, name, None) for name in names}
+    if fields["lease"] is not None:
+        fields["lease"] = attempt_of(fields["lease"])
+    fields |= {name: value for name, value in known.items() if value is not None}
+    if isinstance(outcome, ActionResult):
+        fields |= {"outcome": "replayed" if outcome.replayed else "done", "terminal_status": str(outcome.state)}
+        answered = ("subject", "lease", "worker", "queue_key", "seq")
+        fields |= {name: value for name in answered if (value := getattr(outcome, name)) is not None}
     else:
-        line |= {
-            "outcome": "replayed" if outcome.replayed else "done",
-            "subject": euid.format_euid(euid.SUBJECT, outcome.subject),
-            "queue_key": outcome.queue_key,
-            "terminal_status": str(outcome.state),
-            "seq": outcome.seq,
-        }
-        if outcome.lease is not None:
-            line["lease"] = euid.format_euid(euid.LEASE, outcome.lease)
-        if outcome.worker is not None:
-            line["worker"] = euid.format_euid(euid.WORKER, outcome.worker)
-    _log.info("action", **line, duration_ms=duration_ms)
+        fields |= {"outcome": "refused", "code": outcome.code}
+    log_action(caller, action, duration_ms, **fields)
 
 
-_PREFIXES = {"subject": euid.SUBJECT, "lease": euid.LEASE, "worker": euid.WORKER}
+def log_action(caller: Caller, action: str, duration_ms: float, **fields: Any) -> None:
+    """Write one line."""
+    line: dict[str, Any] = dict.fromkeys(FIELDS)
+    line |= {name: _public(name, value) for name, value in fields.items()}
+    line |= {"tenant": caller.tenant_key, "actor": caller.actor, "action_key": str(action), "duration_ms": duration_ms}
+    line["trace_id"] = trace_reference()
+    _log.info("action", **line)
+
+
+def log_many(
+    caller: Caller, action: str, outcomes: Sequence[ActionResult | TenureError], duration_ms: float,
+    requests: Sequence[Request] | None = None, correlation_ids: Mapping[int, str] | None = None,
+    known: Sequence[Mapping[str, Any]] | None = None,
+) -> None:  # fmt: skip
+    """Write the lines of a set."""
+    for index, outcome in enumerate(outcomes):
+        request = requests[index] if requests is not None else None
+        more = dict(known[index]) if known is not None else {}
+        subject = outcome.subject if isinstance(outcome, ActionResult) else more.get("subject")
+        more["correlation_id"] = (correlation_ids or {}).get(subject or 0)
+        log_outcome(caller, action, outcome, duration_ms, request, **more)
+
+
+def correlations(caller: Caller, subjects: Iterable[int | None]) -> Op[dict[int, str]]:
+    """The correlation ids of subjects for their lines; nothing is asked where nobody reads them."""
+    asked = {uid for uid in subjects if uid is not None}
+    if not asked or not wanted():
+        return {}
+    origins = yield from caller.store.origins(caller.tenant, asked)
+    return {uid: origin.correlation_id for uid, origin in origins.items() if origin.correlation_id is not None}
+
+
+def told(caller: Caller, action: str, op: Op[T], describe: Callable[[T], Mapping[str, Any]], **asked: Any) -> Op[T]:
+    """Drive an action on something that is no subject, in a span and with its line.
+
+    ``describe`` gives the fields that its value fills; ``asked`` what is known beforehand.
+    """
+    elapsed = stopwatch()
+    with span(f"tenure.{action}"):
+        try:
+            value = yield from op
+        except TenureError as error:
+            if wanted():
+                log_action(caller, action, elapsed(), **asked, outcome="refused", code=error.code)
+            raise
+        if wanted():
+            log_action(caller, action, elapsed(), **{**asked, "outcome": "done", **describe(value)})
+    return value
+
+
+def where(error: BaseException) -> str:
+    """Class and place of an error, without its message: that may quote a payload or a row."""
+    frames = traceback.extract_tb(error.__traceback__)
+    places = " < ".join(f"{frame.filename}:{frame.lineno} {frame.name}" for frame in reversed(frames))
+    return f"{type(error).__name__} at {places or 'no place'}"
 
 
 def _public(name: str, value: Any) -> Any:
     prefix = _PREFIXES.get(name)
-    return euid.format_euid(prefix, value) if prefix is not None and isinstance(value, int) else str(value)
+    if prefix is not None and isinstance(value, int):
+        return euid.format_euid(prefix, value)
+    return value if value is None or isinstance(value, int | float) else str(value)

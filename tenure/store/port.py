@@ -30,6 +30,7 @@ from tenure.store.records import (
     Item,
     LeaseRow,
     Loaded,
+    Origin,
     Proved,
     QueueCounts,
     Refused,
@@ -212,8 +213,8 @@ class Store(Protocol):
         ...
 
     def renew_plain(self, tenant: int, worker: int, incarnation: int, actor: str, leases: Sequence[tuple[int, bytes]],
-                    ttl_seconds: int | None) -> Op[dict[int, datetime]]:  # fmt: skip
-        """Renew (lease, token hash) in one statement; the new expiries by lease of those still held."""
+                    ttl_seconds: int | None) -> Op[dict[int, ActionResult]]:  # fmt: skip
+        """Renew (lease, token hash) in one statement; by lease what became of those still held."""
         ...
 
     def refuse(self, tenant: int, refusals: Sequence[Refused]) -> Op[None]:
@@ -227,6 +228,10 @@ class Store(Protocol):
 
     def known_subjects(self, tenant: int, uids: Iterable[int]) -> Op[set[int]]:
         """Which of these are subjects of the tenant."""
+        ...
+
+    def origins(self, tenant: int, uids: Iterable[int]) -> Op[dict[int, Origin]]:
+        """What ties these subjects to other systems; those that nothing ties are missing."""
         ...
 
     def find_subject(self, tenant: int, external_ref: str) -> Op[int | None]:

@@ -74,6 +74,14 @@ class Submission:
         return cls(request, template, payload_hash, request.properties_text(), request.born_with())
 
 
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """What ties a subject to other systems: its correlation id, and the trace in which it was submitted."""
+
+    correlation_id: str | None
+    trace: str | None
+
+
 Submitted = ActionResult | TenureError
 """What became of one submission; a result that is ``replayed`` had been submitted before."""
 
@@ -153,6 +161,8 @@ class Claimed:
     correlation_id: str | None
     order: OrderKey | None = field(default=None, compare=False)
     """Where it stood in the queue: a hint for where the next scan may start."""
+    submitted_in: str | None = field(default=None, compare=False)
+    """The trace in which it was submitted; known where the claim is traced itself."""
 
 
 @dataclass(slots=True)

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from opentelemetry import trace
-
 from tenure.engine import logging
 from tenure.engine.acting import context_of, refusal_of
 from tenure.engine.actions.expire import sweep
 from tenure.engine.caller import Caller
+from tenure.engine.tracing import span
 from tenure.model import fact_types as ft
 from tenure.model.decisions.claim import decide_claim
 from tenure.model.decisions.expire import decide_expire
@@ -24,10 +23,10 @@ from tenure.model.transitions import Action
 from tenure.model.visibility import obstacles
 from tenure.store.operation import Op
 from tenure.store.records import Claimed, Refused, ScanHint, Target
+from tenure.store.tracing import recording
 
 _PROMOTE = 10_000
 _SWEEP = 500
-_tracer = trace.get_tracer("tenure")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,16 +44,32 @@ def claim(caller: Caller, request: ClaimItems, hint: ScanHint | None = None) -> 
     start scanning the queue.
     """
     elapsed = logging.stopwatch()
-    with _tracer.start_as_current_span("tenure.claim_queue_item"):
-        if request.idempotency_key is not None or request.subject is not None:
-            answer = yield from caller.store.transaction(_keyed(caller, request))
-            if isinstance(answer, TenureError):
-                raise answer
-        else:
-            answer = Claim((yield from _take(caller, request, hint)))
-    if logging.wanted():
-        for item in answer.items:
-            logging.log_action(caller, Action.CLAIM, _as_result(item, answer.replayed), elapsed())
+    with span("tenure.claim_queue_item", {"tenure.queue_key": request.queue_key}):
+        try:
+            answer = yield from _claim(caller, request, hint)
+        except TenureError as error:
+            if logging.wanted():
+                logging.log_outcome(caller, Action.CLAIM, error, elapsed(), request)
+            raise
+        if logging.wanted():
+            for item in answer.items:
+                logging.log_outcome(
+                    caller, Action.CLAIM, _as_result(item, answer.replayed), elapsed(), request,
+                    correlation_id=item.correlation_id,
+                )  # fmt: skip
+        if answer.items and recording():
+            origins = yield from caller.store.origins(caller.tenant, [item.subject for item in answer.items])
+            for item in answer.items:
+                item.submitted_in = origins[item.subject].trace if item.subject in origins else None
+    return answer
+
+
+def _claim(caller: Caller, request: ClaimItems, hint: ScanHint | None) -> Op[Claim]:
+    if request.idempotency_key is None and request.subject is None:
+        return Claim((yield from _take(caller, request, hint)))
+    answer = yield from caller.store.transaction(_keyed(caller, request))
+    if isinstance(answer, TenureError):
+        raise answer
     return answer
 
 

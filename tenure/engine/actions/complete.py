@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import groupby
 
-from opentelemetry import trace
-
 from tenure.engine import logging
 from tenure.engine.acting import ActionSpec, Outcome, act, single
 from tenure.engine.caller import Caller
+from tenure.engine.tracing import span
+from tenure.model import euid
 from tenure.model import fact_types as ft
 from tenure.model.decisions.complete import decide_complete
 from tenure.model.errors import NotFound, TenureError
@@ -27,7 +27,6 @@ from tenure.store.records import Finish
 SPEC: ActionSpec[CompleteExecution] = ActionSpec(
     Action.COMPLETE, (ft.COMPLETED,), decide_complete, queue_keys=lambda r: (r.next_queue_key,), ends_lease=True
 )
-_tracer = trace.get_tracer("tenure")
 
 
 def complete_many(caller: Caller, requests: Sequence[CompleteExecution]) -> Op[list[Outcome]]:
@@ -74,12 +73,13 @@ def complete(caller: Caller, request: CompleteExecution) -> Op[ActionResult]:
 def finish_many(caller: Caller, worker: int, finishes: Sequence[Finish]) -> Op[dict[int, ActionResult]]:
     """Complete the plain ones of one worker's attempts in one statement; those left out are not in the answer."""
     elapsed = logging.stopwatch()
-    with _tracer.start_as_current_span("tenure.complete_queue_execution") as span:
-        span.set_attribute("tenure.batch", len(finishes))
+    with span("tenure.complete_queue_execution", {"tenure.batch": len(finishes)}):
         done = yield from caller.store.complete_plain(caller.tenant, worker, caller.actor, finishes)
-    if logging.wanted():
-        for result in done.values():
-            logging.log_action(caller, Action.COMPLETE, result, elapsed())
+        if logging.wanted():
+            ms, results = elapsed(), list(done.values())
+            correlation_ids = yield from logging.correlations(caller, [result.subject for result in results])
+            keys = [{"idempotency_key": euid.format_euid(euid.LEASE, lease)} for lease in done]
+            logging.log_many(caller, Action.COMPLETE, results, ms, None, correlation_ids, keys)
     return done
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
+from tenure.engine import logging
 from tenure.engine.acting import Outcome, context_of, refusal_of
 from tenure.engine.caller import Caller
+from tenure.engine.tracing import span
 from tenure.model import fact_types as ft
 from tenure.model.attempt import attempt_of
 from tenure.model.decisions.expire import decide_expire
@@ -21,9 +23,13 @@ from tenure.store.records import Loaded, Target
 
 def expire(caller: Caller, request: ExpireLease) -> Op[ActionResult]:
     """Expire one lease; a second time it is a no-op that gives the first answer. ``force`` ends a live one (admin)."""
-    outcome = yield from caller.store.transaction(_expire_one(caller, request))
-    if isinstance(outcome, TenureError):
-        raise outcome
+    elapsed = logging.stopwatch()
+    with span("tenure.expire_queue_lease"):
+        outcome, correlation_ids = yield from caller.store.transaction(_expire_one(caller, request))
+        if logging.wanted():
+            logging.log_many(caller, Action.EXPIRE, [outcome], elapsed(), [request], correlation_ids)
+        if isinstance(outcome, TenureError):
+            raise outcome
     return outcome
 
 
@@ -32,10 +38,15 @@ def sweep(caller: Caller, queue_key: str | None = None, limit: int = 500) -> Op[
     leases = yield from caller.store.lapsed(caller.tenant, queue_key, limit)
     if not leases:
         return []
-    return (yield from caller.store.transaction(_sweep(caller, leases)))
+    elapsed = logging.stopwatch()
+    with span("tenure.expire_queue_lease", {"tenure.batch": len(leases)}):
+        results, correlation_ids = yield from caller.store.transaction(_sweep(caller, leases))
+        if logging.wanted():
+            logging.log_many(caller, Action.EXPIRE, results, elapsed(), None, correlation_ids)
+    return results
 
 
-def _sweep(caller: Caller, leases: Sequence[int]) -> Op[list[ActionResult]]:
+def _sweep(caller: Caller, leases: Sequence[int]) -> Op[tuple[list[ActionResult], Mapping[int, str]]]:
     targets = [Target((ft.EXPIRED,), lease=lease) for lease in leases]
     loaded = yield from caller.store.load(caller.tenant, targets, skip_locked=True)
     context = context_of(caller, loaded)
@@ -50,17 +61,17 @@ def _sweep(caller: Caller, leases: Sequence[int]) -> Op[list[ActionResult]]:
         if attempt is not None and attempt.expired(context.now):
             results.append(result_of(decide_expire(unfolding, attempt, context)))
     yield from caller.store.apply(list(unfoldings.values()))
-    return results
+    return results, (yield from logging.correlations(caller, [result.subject for result in results]))
 
 
-def _expire_one(caller: Caller, request: ExpireLease) -> Op[Outcome]:
+def _expire_one(caller: Caller, request: ExpireLease) -> Op[tuple[Outcome, Mapping[int, str]]]:
     target = Target((ft.EXPIRED,), lease=request.lease, idempotency_key=request.idempotency_key)
     loaded = yield from caller.store.load(caller.tenant, [target])
     outcome = yield from _decide_one(caller, request, loaded)
     subject = loaded.subject_of_lease.get(attempt_of(request.lease))
     if (refused := refusal_of(caller, Action.EXPIRE, request, outcome, subject)) is not None:
         yield from caller.store.refuse(caller.tenant, [refused])
-    return outcome
+    return outcome, (yield from logging.correlations(caller, [subject]))
 
 
 def _decide_one(caller: Caller, request: ExpireLease, loaded: Loaded) -> Op[Outcome]:

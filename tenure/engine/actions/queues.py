@@ -8,6 +8,7 @@ from typing import Any
 import jsonschema
 
 from tenure.engine.caller import Caller
+from tenure.engine.logging import told
 from tenure.model import fact_types as ft
 from tenure.model.decisions.queues import decide_define, decide_retire, decide_update
 from tenure.model.errors import AlreadyExists, IdempotencyConflict, InvalidRequest, QueueUnknown
@@ -19,6 +20,10 @@ from tenure.store.records import Template
 
 def define_template(caller: Caller, code: str, schema: Mapping[str, Any] | None = None) -> Op[Template]:
     """The template, created if new; ``AlreadyExists`` where it has another schema, ``InvalidRequest`` for a bad schema."""
+    return told(caller, "define_template", _template(caller, code, schema), lambda _: {})
+
+
+def _template(caller: Caller, code: str, schema: Mapping[str, Any] | None) -> Op[Template]:
     try:
         jsonschema.Draft202012Validator.check_schema(dict(schema or {}))
     except jsonschema.SchemaError as error:
@@ -33,6 +38,11 @@ def define_queue(caller: Caller, policy: QueuePolicy, idempotency_key: str | Non
 
     Templates that it serves and that do not exist yet are defined, without a schema.
     """
+    key, op = policy.queue_key, _defined(caller, policy, idempotency_key)
+    return told(caller, "define_queue", op, _describe, queue_key=key, idempotency_key=idempotency_key)
+
+
+def _defined(caller: Caller, policy: QueuePolicy, idempotency_key: str | None) -> Op[Queue]:
     try:
         return (yield from caller.store.transaction(_define(caller, policy, idempotency_key)))
     except AlreadyExists:
@@ -65,9 +75,9 @@ def update_queue_policy(
     idempotency_key: str | None = None,
 ) -> Op[Queue]:  # fmt: skip
     """The queue after the changes; key and templates never change."""
-    return (
-        yield from caller.store.transaction(_update(caller, queue_key, changes, expected_revision, idempotency_key))
-    )
+    op = caller.store.transaction(_update(caller, queue_key, changes, expected_revision, idempotency_key))
+    key = idempotency_key
+    return told(caller, "update_queue_policy", op, _describe, queue_key=queue_key, idempotency_key=key)
 
 
 def _update(
@@ -75,9 +85,9 @@ def _update(
 ) -> Op[Queue]:
     queue = yield from _locked(caller, queue_key)
     if key is not None:
-        told = yield from caller.store.prior_fact(queue.uid, (ft.QUEUE_UPDATED,), key)
-        if told is not None:
-            if told.payload_hash != payload_hash(dict(changes)):
+        before = yield from caller.store.prior_fact(queue.uid, (ft.QUEUE_UPDATED,), key)
+        if before is not None:
+            if before.payload_hash != payload_hash(dict(changes)):
                 raise IdempotencyConflict("This idempotency key was used before with other changes.", "Use a new key.")
             return queue
     now = yield from caller.store.clock()
@@ -90,7 +100,12 @@ def _update(
 
 def retire_queue(caller: Caller, queue_key: str, reason: str) -> Op[Queue]:
     """The retired queue: it takes no more claims, and its key is free for a replacement."""
-    return (yield from caller.store.transaction(_retire(caller, queue_key, reason)))
+    op = caller.store.transaction(_retire(caller, queue_key, reason))
+    return told(caller, "retire_queue", op, _describe, queue_key=queue_key)
+
+
+def _describe(queue: Queue) -> dict[str, Any]:
+    return {"queue_key": queue.queue_key, "seq": queue.seq}
 
 
 def _retire(caller: Caller, queue_key: str, reason: str) -> Op[Queue]:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 
+from tenure.engine import logging
 from tenure.engine.acting import ActionSpec, Outcome, act, single
 from tenure.engine.caller import Caller
+from tenure.engine.tracing import span
 from tenure.model import fact_types as ft
 from tenure.model.decisions.renew import decide_renew
 from tenure.model.requests import RenewLease
@@ -34,7 +36,8 @@ def renew_all(
 
     A lease that is not in the answer is lost: its work must not be reported as done.
     """
-    renewed = yield from caller.store.renew_plain(caller.tenant, worker, incarnation, caller.actor, leases, ttl_seconds)
+    done = yield from renew_plain(caller, worker, incarnation, leases, ttl_seconds)
+    renewed = {lease: _expiry(result) for lease, result in done.items()}
     rest = [(lease, token) for lease, token in leases if lease not in renewed]
     if rest:
         requests = [
@@ -43,5 +46,25 @@ def renew_all(
         outcomes = yield from renew_many(caller, requests)
         for (lease, _), outcome in zip(rest, outcomes, strict=True):
             if isinstance(outcome, ActionResult):
-                renewed[lease] = datetime.fromisoformat(outcome.data["expires_at"])
+                renewed[lease] = _expiry(outcome)
     return renewed
+
+
+def renew_plain(
+    caller: Caller, worker: int, incarnation: int, leases: Sequence[tuple[int, bytes]], ttl_seconds: int | None = None
+) -> Op[dict[int, ActionResult]]:
+    """Renew the plain ones in one statement; those left out are not in the answer."""
+    elapsed = logging.stopwatch()
+    with span("tenure.renew_queue_lease", {"tenure.batch": len(leases)}):
+        done = yield from caller.store.renew_plain(
+            caller.tenant, worker, incarnation, caller.actor, leases, ttl_seconds
+        )
+        if logging.wanted():
+            ms, results = elapsed(), list(done.values())
+            correlation_ids = yield from logging.correlations(caller, [result.subject for result in results])
+            logging.log_many(caller, Action.RENEW, results, ms, None, correlation_ids)
+    return done
+
+
+def _expiry(result: ActionResult) -> datetime:
+    return datetime.fromisoformat(result.data["expires_at"])

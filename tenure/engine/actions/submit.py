@@ -10,11 +10,11 @@ from weakref import WeakKeyDictionary
 
 import jsonschema
 from jsonschema.protocols import Validator
-from opentelemetry import trace
 
 from tenure.engine import logging
 from tenure.engine.acting import Outcome, single
 from tenure.engine.caller import Caller
+from tenure.engine.tracing import span
 from tenure.model.errors import InvalidPayload, NotFound, TenureError
 from tenure.model.json_text import canonical_json
 from tenure.model.requests import SubmitSubject
@@ -26,18 +26,16 @@ from tenure.store.records import Refused, Submission, Template
 
 _NO_HASH = b""
 _CHUNK = 1000
-_tracer = trace.get_tracer("tenure")
 
 
 def submit_many(caller: Caller, requests: Sequence[SubmitSubject]) -> Op[list[Outcome]]:
     """The set form: a result or an error for each request; what is in error creates nothing."""
     elapsed = logging.stopwatch()
-    with _tracer.start_as_current_span("tenure.submit_subject") as span:
-        span.set_attribute("tenure.batch", len(requests))
+    with span("tenure.submit_subject", {"tenure.batch": len(requests)}):
         outcomes = yield from _submit(caller, requests)
-    if logging.wanted():
-        for outcome in outcomes:
-            logging.log_action(caller, Action.SUBMIT, outcome, elapsed())
+        if logging.wanted():
+            known = [{"correlation_id": request.correlation_id} for request in requests]
+            logging.log_many(caller, Action.SUBMIT, outcomes, elapsed(), requests, known=known)
     return outcomes
 
 

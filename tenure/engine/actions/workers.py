@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from tenure.engine.caller import Caller
+from tenure.engine.logging import told
 from tenure.model import fact_types as ft
 from tenure.model.decisions.workers import decide_register, decide_status
 from tenure.model.errors import AlreadyExists, Forbidden, IdempotencyConflict, NotFound, WorkerSuperseded
+from tenure.model.fact_types import REGISTRY
 from tenure.model.json_text import payload_hash
 from tenure.model.states import WorkerStatus
 from tenure.model.worker import Worker, WorkerSpec
@@ -17,6 +21,10 @@ def register_worker(caller: Caller, spec: WorkerSpec) -> Op[Worker]:
 
     ``Forbidden`` where the caller is a principal and the worker another's (S1 section 10.4).
     """
+    return told(caller, "register_worker", _registered(caller, spec), _describe)
+
+
+def _registered(caller: Caller, spec: WorkerSpec) -> Op[Worker]:
     try:
         return (yield from caller.store.transaction(_register(caller, spec)))
     except AlreadyExists:
@@ -43,6 +51,10 @@ def _register(caller: Caller, spec: WorkerSpec) -> Op[Worker]:
 
 def heartbeat_worker(caller: Caller, worker: int, incarnation: int, error_class: str | None = None) -> Op[Worker]:
     """The worker as it stands; ``WorkerSuperseded`` where another process has taken its key since."""
+    return told(caller, "heartbeat_worker", _beat(caller, worker, incarnation, error_class), _describe, worker=worker)
+
+
+def _beat(caller: Caller, worker: int, incarnation: int, error_class: str | None) -> Op[Worker]:
     known = yield from caller.store.beat(caller.tenant, worker, incarnation, error_class)
     if known is not None:
         return known
@@ -86,16 +98,21 @@ def retire_worker(
 
 
 def _set_status(caller: Caller, worker: int, type_: str, reason: str | None, key: str | None) -> Op[Worker]:
-    return (yield from caller.store.transaction(_change(caller, worker, type_, reason, key)))
+    op = caller.store.transaction(_change(caller, worker, type_, reason, key))
+    return told(caller, REGISTRY[type_].action, op, _describe, worker=worker, idempotency_key=key)
+
+
+def _describe(worker: Worker) -> dict[str, Any]:
+    return {"worker": worker.uid, "terminal_status": worker.status, "seq": worker.seq}
 
 
 def _change(caller: Caller, uid: int, type_: str, reason: str | None, key: str | None) -> Op[Worker]:
     worker = yield from caller.store.worker(caller.tenant, uid=uid, lock=True)
     if worker is None:
         raise NotFound("There is no such worker.", "Check its EUID.")
-    told = (yield from caller.store.prior_fact(uid, (type_,), key)) if key is not None else None
-    if told is not None:
-        if told.payload_hash != payload_hash({"reason": reason} if reason else {}):
+    before = (yield from caller.store.prior_fact(uid, (type_,), key)) if key is not None else None
+    if before is not None:
+        if before.payload_hash != payload_hash({"reason": reason} if reason else {}):
             raise IdempotencyConflict("This idempotency key was used before with another reason.", "Use a new key.",
                                       idempotency_key=key)  # fmt: skip
         return worker

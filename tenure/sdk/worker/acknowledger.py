@@ -7,6 +7,7 @@ import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from tenure.engine.tracing import span
 from tenure.model.errors import Forbidden, LeaseExpired, NotFound, QueueUnknown, StaleLease, TenureError
 from tenure.model.requests import (
     CompleteExecution,
@@ -75,7 +76,12 @@ class Acknowledger:
         await self._idle.wait()
 
     async def _send(self, batch: Sequence[tuple[Held, Report]]) -> None:
-        outcomes = await self._transport.report([report for _, report in batch])
+        reports = [report for _, report in batch]
+        if links := [held.span for held, _ in batch if held.span is not None]:
+            with span("tenure.report", {"tenure.batch": len(batch)}, links=links):
+                outcomes = await self._transport.report(reports)
+        else:
+            outcomes = await self._transport.report(reports)
         came_back = False
         for (held, report), outcome in zip(batch, outcomes, strict=True):
             if isinstance(outcome, TenureError):
@@ -108,7 +114,7 @@ class Acknowledger:
             self._waiting.append((held, self._failure(report, error)))
             return
         self.tally.refused += 1
-        _log.warning("%s: the report was refused: %s", held.job.lease, error)
+        _log.warning("%s: the report was refused (%s).", held.job.lease, error.code)
         held.job.told_lost = True
         self._holding.drop(held)
 

@@ -9,6 +9,11 @@ from collections import deque
 from collections.abc import Coroutine, Mapping
 from typing import Any
 
+from opentelemetry.context import Context
+from opentelemetry.trace import SpanKind
+from opentelemetry.util.types import AttributeValue
+
+from tenure.engine.tracing import exporting, span
 from tenure.model.requests import ReleaseLease
 from tenure.model.states import ErrorClass
 from tenure.sdk.settings import Clock
@@ -19,6 +24,7 @@ from tenure.sdk.worker.gate import Gate
 from tenure.sdk.worker.holding import Held, Holding
 from tenure.sdk.worker.transport import Report
 from tenure.sdk.worker.verdict import done, failed, raised
+from tenure.store.tracing import span_context
 
 _log = logging.getLogger("tenure.worker")
 _EAGER = sys.version_info >= (3, 12)
@@ -45,6 +51,7 @@ class Executing:
         for task in tasks.values():
             self._by_queue.setdefault(task.options.queue, []).append(task)
         self._loop = asyncio.get_running_loop()
+        self._traces = exporting()
 
     def start(self, held: Held) -> None:
         """Run the handler of a lease, as soon as there is room."""
@@ -129,7 +136,8 @@ class Executing:
             return _no_task(held)
         held.started = True
         try:
-            value = await self._call(task, held, task.arguments(held.item.properties))
+            arguments = task.arguments(held.item.properties)
+            value = await (self._traced(task, held, arguments) if self._traces else self._call(task, held, arguments))
             report = done(task, held, value)
         except asyncio.CancelledError as error:
             if (current := asyncio.current_task()) is None or current.cancelling():
@@ -151,6 +159,18 @@ class Executing:
             coroutine: Coroutine[Any, Any, Any] = task.function(**arguments)
             return coroutine
         return self._elsewhere.call(task, arguments)
+
+    async def _traced(self, task: Task[..., Any], held: Held, arguments: dict[str, Any]) -> Any:
+        """The call in a span of its own, linked to where the subject was submitted."""
+        submitted = span_context(held.item.submitted_in)
+        attributes: dict[str, AttributeValue] = {
+            "tenure.subject": held.job.subject, "tenure.lease": held.job.lease, "tenure.queue_key": held.item.queue_key,
+            "tenure.action_key": task.key, "tenure.attempt_number": held.item.attempt_number,
+        }  # fmt: skip
+        links = [submitted] if submitted is not None else []
+        with span("tenure.execute", attributes, kind=SpanKind.CONSUMER, links=links, context=Context()) as current:
+            held.span = current.get_span_context()
+            return await self._call(task, held, arguments)
 
     def task_for(self, held: Held) -> Task[..., Any] | None:
         """The task that the subject names, or the only one of its queue."""

@@ -9,6 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from opentelemetry.trace import SpanContext
+
 from tenure.sdk.job import Job
 from tenure.sdk.tasks import Task
 from tenure.sdk.token import Token
@@ -28,6 +30,8 @@ class Held:
     """When the claim was sent, on this process's monotonic clock."""
     task: Task[..., Any] | None = None
     running: asyncio.Task[None] | None = None
+    span: SpanContext | None = None
+    """The span of its handler, where spans are kept."""
     started: bool = False
     reported: bool = False
     gates: Sequence[Gate] = ()

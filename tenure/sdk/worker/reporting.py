@@ -10,6 +10,7 @@ import psycopg
 from tenure.engine.acting import Outcome, act
 from tenure.engine.actions import complete, defer, dispatch, fail, release
 from tenure.engine.caller import Caller
+from tenure.engine.logging import where
 from tenure.model.errors import LawViolation, TenureError
 from tenure.model.requests import (
     CompleteExecution,
@@ -59,7 +60,7 @@ class Reporting:
         try:
             return await self._link.perform(lambda: complete.finish_many(self._caller, self._worker, finishes))
         except (TenureError, psycopg.Error) as error:
-            _log.warning("%d reports were refused as one and are sent one by one: %s", len(finishes), error)
+            _log.warning("%d reports were refused as one and are sent one by one: %s", len(finishes), where(error))
             return {}
 
     async def _outcomes(self, requests: Sequence[LeaseRequest]) -> list[Outcome]:

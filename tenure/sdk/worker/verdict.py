@@ -10,6 +10,7 @@ from typing import Any
 from pydantic import ValidationError
 from pydantic_core import PydanticSerializationError, to_jsonable_python
 
+from tenure.engine.logging import where
 from tenure.model.errors import InvalidPayload, TenureError
 from tenure.model.json_text import payload_hash
 from tenure.model.requests import CompleteExecution, DeferExecution, DispatchExternal, FailExecution, validated
@@ -86,7 +87,7 @@ def _report(held: Held, error: BaseException, clock: Clock | None) -> Report:
             return failed(held, ErrorClass.TRANSIENT_DEPENDENCY, error.code, error.message)
         case FailedElsewhere():
             return failed(held, ErrorClass.TRANSIENT_SYSTEM, error.name, error.text)
-    _log.info("%s: the handler raised %s", held.job.lease, type(error).__name__, exc_info=error)
+    _log.info("%s: the handler raised %s", held.job.lease, where(error))  # the record keeps the message
     text = "".join(traceback.format_exception(error))
     return failed(held, ErrorClass.TRANSIENT_SYSTEM, type(error).__name__, text)
 

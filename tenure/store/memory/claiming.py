@@ -19,7 +19,7 @@ from tenure.model.visibility import is_visible
 from tenure.store.memory.room import operation
 from tenure.store.memory.working import Working
 from tenure.store.records import Claimed, Gate, ScanHint
-from tenure.store.tracing import trace_id
+from tenure.store.tracing import trace_reference
 
 _NOBODY = Gate(allowed=False)
 
@@ -44,7 +44,7 @@ class Claiming(Working):
         if not gate.allowed or gate.lapsed:
             return gate, []
         context = Context(
-            data.clock(), actor, data.uids, {queue.queue_key: queue}, {worker.uid: worker}, trace_id=trace_id()
+            data.clock(), actor, data.uids, {queue.queue_key: queue}, {worker.uid: worker}, trace_id=trace_reference()
         )
         room = min(request.limit, worker.max_concurrent_leases - held)
         taken = []

@@ -14,7 +14,7 @@ from tenure.model.thread import SubjectThread
 from tenure.model.visibility import eligible_since, is_visible
 from tenure.model.why import Situation
 from tenure.store.memory.room import Room, operation
-from tenure.store.records import DeadLetterRow, History, HoldRow, Item, LeaseRow, Subject
+from tenure.store.records import DeadLetterRow, History, HoldRow, Item, LeaseRow, Origin, Subject
 
 
 class Reading(Room):
@@ -31,6 +31,19 @@ class Reading(Room):
         """See ``Store.known_subjects``."""
         subjects = self._data.subjects
         return {uid for uid in uids if uid in subjects and subjects[uid].tenant == tenant}
+
+    @operation
+    def origins(self, tenant: int, uids: Iterable[int]) -> dict[int, Origin]:
+        """See ``Store.origins``."""
+        data = self._data
+        found = {}
+        for uid in uids:
+            subject = data.subjects.get(uid)
+            if subject is not None and subject.tenant == tenant:
+                origin = Origin(subject.correlation_id, data.facts[uid][0].trace_id)
+                if origin.correlation_id is not None or origin.trace is not None:
+                    found[uid] = origin
+        return found
 
     @operation
     def find_subject(self, tenant: int, external_ref: str) -> int | None:

@@ -23,7 +23,7 @@ from tenure.model.thread import evolve
 from tenure.store.memory.room import Room, operation
 from tenure.store.operation import Op, done
 from tenure.store.records import Subject, Submission, Submitted
-from tenure.store.tracing import trace_id
+from tenure.store.tracing import trace_reference
 
 #: The relation of the edge from a subject to what was submitted as its child.
 PARENT = "parent"
@@ -95,7 +95,7 @@ class Submitting(Room):
             thread=uid, seq=1, type=ft.SUBMITTED, at=now, tenant=tenant, actor=actor,
             state=State.READY if request.ready else State.PENDING, revision=1, queue_key=request.queue_key,
             data=request.born_with(), idempotency_key=request.idempotency_key,
-            correlation_id=request.correlation_id, trace_id=trace_id(),
+            correlation_id=request.correlation_id, trace_id=trace_reference(),
             payload_hash=request.payload_hash(),
         )  # fmt: skip
         check_data(fact.data)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime
 from typing import Any
 
 from tenure.model.attempt import Attempt, attempt_of
@@ -112,7 +111,7 @@ class Working(Room):
     def renew_plain(
         self, tenant: int, worker: int, incarnation: int, actor: str, leases: Sequence[tuple[int, bytes]],
         ttl_seconds: int | None,
-    ) -> dict[int, datetime]:  # fmt: skip
+    ) -> dict[int, ActionResult]:  # fmt: skip
         """Nothing is plain here: everything is left for ``load``, ``decide_renew`` and ``apply``."""
         return {}
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 from psycopg import errors as pg
 
 from tenure.model import fact_types as ft
 from tenure.model.fact_types import REGISTRY
+from tenure.model.json_text import instant
 from tenure.model.requests import ClaimItems
 from tenure.model.result import ActionResult
 from tenure.model.states import State
@@ -19,7 +20,7 @@ from tenure.store.postgres import rows
 from tenure.store.postgres.order import LATEST, after_params
 from tenure.store.postgres.registry import Registry
 from tenure.store.records import Claimed, Finish, Gate, Refused, ScanHint
-from tenure.store.tracing import trace_id
+from tenure.store.tracing import trace_reference
 
 
 class Leasing(Registry):
@@ -36,7 +37,7 @@ class Leasing(Registry):
         params = {
             "tenant": tenant, "worker": request.worker, "incarnation": request.incarnation,
             "queue_key": request.queue_key, "limit": request.limit, "start": request.start,
-            "ttl": request.ttl_seconds, "token_hash": request.token_hash, "actor": actor, "trace_id": trace_id(),
+            "ttl": request.ttl_seconds, "token_hash": request.token_hash, "actor": actor, "trace_id": trace_reference(),
             "claim_key": request.idempotency_key, "past_gate": past_gate,
             "claim_hash": request.payload_hash() if request.idempotency_key else None,
             **after_params(hint.after if hint is not None else None),
@@ -110,7 +111,7 @@ class Leasing(Registry):
         done = yield Statement(
             "complete_plain",
             {
-                "tenant": tenant, "worker": worker, "actor": actor, "trace_id": trace_id(),
+                "tenant": tenant, "worker": worker, "actor": actor, "trace_id": trace_reference(),
                 # Hashes travel end to end: one value costs less than an array of many.
                 "leases": [i.lease for i in ordered], "token_hashes": b"".join([i.token_hash for i in ordered]),
                 "payload_hashes": b"".join([i.payload_hash for i in ordered]),
@@ -130,19 +131,26 @@ class Leasing(Registry):
     def renew_plain(
         self, tenant: int, worker: int, incarnation: int, actor: str, leases: Sequence[tuple[int, bytes]],
         ttl_seconds: int | None,
-    ) -> Op[dict[int, datetime]]:  # fmt: skip
+    ) -> Op[dict[int, ActionResult]]:  # fmt: skip
         """See ``Store.renew_plain``."""
         ordered = sorted(leases)
         renewed = yield Statement(
             "renew_plain",
             {
-                "tenant": tenant, "worker": worker, "incarnation": incarnation, "actor": actor, "trace_id": trace_id(),
+                "tenant": tenant, "worker": worker, "incarnation": incarnation, "actor": actor, "trace_id": trace_reference(),
                 "leases": [lease for lease, _ in ordered], "token_hashes": b"".join([token for _, token in ordered]),
                 "ttl": ttl_seconds,
             },
             plain=True,
         )  # fmt: skip
-        return dict(renewed)
+        action = REGISTRY[ft.RENEWED].action
+        return {
+            lease: ActionResult(
+                action, ft.RENEWED, uid, State(state), revision, seq, now, queue_key, lease, worker,
+                {"expires_at": instant(until)},
+            )
+            for lease, until, uid, revision, seq, now, queue_key, state in renewed
+        }  # fmt: skip
 
     def refuse(self, tenant: int, refusals: Sequence[Refused]) -> Op[None]:
         """See ``Store.refuse``."""

@@ -21,6 +21,7 @@ from tenure.store.records import (
     HoldRow,
     Item,
     LeaseRow,
+    Origin,
     QueueCounts,
     RefusalRow,
     Refused,
@@ -41,6 +42,11 @@ class Reading(Registry):
     def known_subjects(self, tenant: int, uids: Iterable[int]) -> Op[set[int]]:
         """See ``Store.known_subjects``."""
         return {row["uid"] for row in (yield Statement("known_subjects", {"tenant": tenant, "uids": sorted(uids)}))}
+
+    def origins(self, tenant: int, uids: Iterable[int]) -> Op[dict[int, Origin]]:
+        """See ``Store.origins``."""
+        found = yield Statement("origins", {"tenant": tenant, "uids": sorted(uids)})
+        return {row["uid"]: Origin(row["correlation_id"], row["trace_id"]) for row in found}
 
     def find_subject(self, tenant: int, external_ref: str) -> Op[int | None]:
         """See ``Store.find_subject``."""

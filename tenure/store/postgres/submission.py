@@ -26,7 +26,7 @@ from tenure.store.operation import Ahead, Landing, Op, Statement, done
 from tenure.store.postgres import rows
 from tenure.store.postgres.registry import Registry
 from tenure.store.records import Submission, Submitted
-from tenure.store.tracing import trace_id
+from tenure.store.tracing import trace_reference
 
 
 class _Kind(NamedTuple):
@@ -227,7 +227,7 @@ def _one_statement(statement: Statement) -> Op[Any]:
 def _params(kind: _Kind, tenant: int, actor: str, chosen: Sequence[Submission]) -> dict[str, Any]:
     return {
         "tenant": tenant, "actor": actor, "template": kind.template, "template_code": kind.code,
-        "queue_key": kind.queue_key, "state": str(State.READY if kind.ready else State.PENDING), "trace_id": trace_id(),
+        "queue_key": kind.queue_key, "state": str(State.READY if kind.ready else State.PENDING), "trace_id": trace_reference(),
         # One document: an array would be quoted element by element.
         "properties": "[" + ",".join([item.properties_text for item in chosen]) + "]",
         # A column that nobody uses is not sent: unnest fills it with nulls.

@@ -31,4 +31,4 @@ told as (
     select uid, seq, tenant, now, revision, state, 'lease.renewed', %(actor)s, next_queue_key, lease, %(worker)s, %(trace_id)s, data, head from moved),
 renewed as (
     update tenure.attempt a set heartbeat_at = m.now, expires_at = m.until from moved m where a.uid = any (array[m.lease]))
-select lease, until from moved
+select lease, until, uid, revision, seq, now, next_queue_key, state::text from moved

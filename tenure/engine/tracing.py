@@ -1,0 +1,36 @@
+"""Spans of OpenTelemetry (design 01, The actions). They carry EUIDs and keys only: no token, no payload, no message."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+
+from opentelemetry import trace
+from opentelemetry.context import Context
+from opentelemetry.trace import Link, Span, SpanContext, SpanKind, StatusCode
+from opentelemetry.util.types import AttributeValue
+
+_NONE = (trace.ProxyTracerProvider, trace.NoOpTracerProvider)
+_tracer = trace.get_tracer("tenure")
+
+
+@contextmanager
+def span(
+    name: str, attributes: Mapping[str, AttributeValue] | None = None, *, kind: SpanKind = SpanKind.INTERNAL,
+    links: Iterable[SpanContext] = (), context: Context | None = None,
+) -> Iterator[Span]:  # fmt: skip
+    """A span around a block. What the block raises is told by its code or class: a message may quote the payload."""
+    with _tracer.start_as_current_span(
+        name, context, kind, attributes, [Link(linked) for linked in links], record_exception=False,
+        set_status_on_exception=False,
+    ) as current:  # fmt: skip
+        try:
+            yield current
+        except BaseException as error:
+            current.set_status(StatusCode.ERROR, str(getattr(error, "code", type(error).__name__)))
+            raise
+
+
+def exporting() -> bool:
+    """Whether this process keeps spans at all: what is asked for every job is not asked where nobody looks."""
+    return not isinstance(trace.get_tracer_provider(), _NONE)
