@@ -42,7 +42,7 @@ FIELDS = (
     "tenant", "subject", "worker", "lease", "queue_key", "action_key", "idempotency_key", "expected_state",
     "terminal_status", "duration_ms", "correlation_id", "actor", "outcome", "code", "seq", "trace_id",
 )  # fmt: skip
-_PREFIXES = {"subject": euid.SUBJECT, "lease": euid.LEASE, "worker": euid.WORKER}
+_PREFIXES = {"subject": euid.SUBJECT, "lease": euid.LEASE, "worker": euid.WORKER, "principal": euid.PRINCIPAL}
 
 
 def wanted() -> bool:
@@ -94,7 +94,8 @@ def log_many(
         request = requests[index] if requests is not None else None
         more = dict(known[index]) if known is not None else {}
         subject = outcome.subject if isinstance(outcome, ActionResult) else more.get("subject")
-        more["correlation_id"] = (correlation_ids or {}).get(subject or 0)
+        if correlation_ids is not None:
+            more["correlation_id"] = correlation_ids.get(subject or 0)
         log_outcome(caller, action, outcome, duration_ms, request, **more)
 
 

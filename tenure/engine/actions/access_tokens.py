@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from tenure.engine.caller import Caller
+from tenure.engine.logging import told
 from tenure.model.decisions.principals import decide_revoke, decide_token
 from tenure.model.errors import NotFound
 from tenure.model.principal import AccessToken, AccessTokenSpec, Principal, TokenKind
@@ -13,7 +16,8 @@ _PAGE = 200
 
 def create_token(caller: Caller, principal: int, spec: AccessTokenSpec, digest: bytes) -> Op[AccessToken]:
     """A new access token of the principal, known by the SHA-256 of its secret."""
-    return (yield from caller.store.transaction(_create(caller, principal, spec, digest)))
+    op = caller.store.transaction(_create(caller, principal, spec, digest))
+    return told(caller, "create_token", op, _describe, principal=principal)
 
 
 def _create(caller: Caller, uid: int, spec: AccessTokenSpec, digest: bytes) -> Op[AccessToken]:
@@ -30,7 +34,11 @@ def _create(caller: Caller, uid: int, spec: AccessTokenSpec, digest: bytes) -> O
 
 def revoke_token(caller: Caller, token: int, reason: str | None = None) -> Op[AccessToken]:
     """The token, which proves nothing from now on. Revoking it again changes nothing."""
-    return (yield from caller.store.transaction(_revoke(caller, token, reason)))
+    return told(caller, "revoke_token", caller.store.transaction(_revoke(caller, token, reason)), _describe)
+
+
+def _describe(token: AccessToken) -> dict[str, Any]:
+    return {"principal": token.principal, "terminal_status": "REVOKED" if token.revoked_at is not None else "USABLE"}
 
 
 def _revoke(caller: Caller, uid: int, reason: str | None) -> Op[AccessToken]:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from tenure.engine.actions.access_tokens import revoke_all
 from tenure.engine.caller import Caller
+from tenure.engine.logging import told
 from tenure.model.decisions.principals import decide_change, decide_create, decide_password
 from tenure.model.errors import AlreadyExists, NotFound
 from tenure.model.principal import Principal, PrincipalChange, PrincipalSpec, PrincipalStatus, TokenKind
@@ -12,7 +15,11 @@ from tenure.store.operation import Op
 
 def create_principal(caller: Caller, spec: PrincipalSpec) -> Op[Principal]:
     """A new principal. The same again changes nothing; ``AlreadyExists`` where the name is taken and it differs."""
-    return (yield from caller.store.transaction(_create(caller, spec)))
+    return told(caller, "create_principal", caller.store.transaction(_create(caller, spec)), _describe)
+
+
+def _describe(principal: Principal) -> dict[str, Any]:
+    return {"principal": principal.uid, "terminal_status": principal.status, "seq": principal.seq}
 
 
 def _create(caller: Caller, spec: PrincipalSpec) -> Op[Principal]:
@@ -30,7 +37,8 @@ def _create(caller: Caller, spec: PrincipalSpec) -> Op[Principal]:
 
 def change_principal(caller: Caller, uid: int, change: PrincipalChange) -> Op[Principal]:
     """The principal after the change. One that is disabled proves nothing from now on, nor do its tokens."""
-    return (yield from caller.store.transaction(_change(caller, uid, change)))
+    op = caller.store.transaction(_change(caller, uid, change))
+    return told(caller, "change_principal", op, _describe, principal=uid)
 
 
 def _change(caller: Caller, uid: int, change: PrincipalChange) -> Op[Principal]:
@@ -50,7 +58,8 @@ def _change(caller: Caller, uid: int, change: PrincipalChange) -> Op[Principal]:
 
 def set_password(caller: Caller, uid: int, password_hash: str) -> Op[Principal]:
     """The principal with another password, of which only the hash (argon2id) comes here. Its sessions end."""
-    return (yield from caller.store.transaction(_set_password(caller, uid, password_hash)))
+    op = caller.store.transaction(_set_password(caller, uid, password_hash))
+    return told(caller, "set_password", op, _describe, principal=uid)
 
 
 def _set_password(caller: Caller, uid: int, password_hash: str) -> Op[Principal]:
