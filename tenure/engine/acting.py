@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from tenure.engine import logging
-from tenure.engine.caller import Caller
+from tenure.engine.caller import Caller, apply_and_follow
 from tenure.engine.tracing import span
 from tenure.model import euid
 from tenure.model import fact_types as ft
@@ -77,7 +77,7 @@ def _act(caller: Caller, spec: ActionSpec[R], requests: Sequence[R]) -> Op[_Done
     outcomes: list[Outcome] = []
     for index, (request, target) in enumerate(zip(requests, targets, strict=True)):
         outcomes.append(_decide(spec, request, target, index, loaded, context, unfoldings))
-    yield from caller.store.apply(list(unfoldings.values()))
+    yield from apply_and_follow(caller, list(unfoldings.values()))
     subjects = [_subject_of(target, loaded) for target in targets]
     refusals = [
         refused for request, subject, outcome in zip(requests, subjects, outcomes, strict=True)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
+from tenure.model.decisions.unfolding import Unfolding
+from tenure.store.operation import Op
 from tenure.store.port import Store
 
 
@@ -19,7 +22,26 @@ class Caller:
     """The uid of the principal behind a request to a server; None for a process that is trusted with the database."""
     joins: bool = False
     """True where it acts within somebody else's transaction, which may yet be rolled back."""
+    followers: tuple[Follower, ...] = ()
+    """Who does what follows from a change of subjects, before the transaction commits (decision 10)."""
 
     def acting_as(self, actor: str) -> Caller:
         """The same caller under another principal."""
         return replace(self, actor=actor)
+
+    def without_followers(self) -> Caller:
+        """The same caller for what a follower itself does."""
+        return replace(self, followers=())
+
+
+Follower = Callable[[Caller, Sequence[Unfolding]], Op[None]]
+"""Sees what an action made of the subjects it changed, within its transaction; what it raises undoes all of it."""
+
+
+def apply_and_follow(caller: Caller, unfoldings: Sequence[Unfolding]) -> Op[None]:
+    """Write what was decided, then let the followers do what follows from it."""
+    yield from caller.store.apply(unfoldings)
+    changed = [unfolding for unfolding in unfoldings if unfolding.facts]
+    if changed:
+        for follow in caller.followers:
+            yield from follow(caller, changed)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from tenure.engine import logging
 from tenure.engine.acting import context_of, refusal_of
 from tenure.engine.actions.expire import sweep
-from tenure.engine.caller import Caller
+from tenure.engine.caller import Caller, apply_and_follow
 from tenure.engine.tracing import span
 from tenure.model import fact_types as ft
 from tenure.model.decisions.claim import decide_claim
@@ -159,7 +159,7 @@ def _take_subject(caller: Caller, request: ClaimItems) -> Op[list[Claimed]]:
         if attempt.expired(context.now) and thread.envelope.state is not State.WAITING_EXTERNAL:
             decide_expire(unfolding, attempt, context)
     fact = decide_claim(unfolding, request, context)
-    yield from caller.store.apply([unfolding])
+    yield from apply_and_follow(caller, [unfolding])
     return (yield from caller.store.claimed([fact.lease] if fact.lease is not None else []))
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from tenure.engine import logging
 from tenure.engine.acting import Outcome, context_of, refusal_of
-from tenure.engine.caller import Caller
+from tenure.engine.caller import Caller, apply_and_follow
 from tenure.engine.tracing import span
 from tenure.model import fact_types as ft
 from tenure.model.attempt import attempt_of
@@ -60,7 +60,7 @@ def _sweep(caller: Caller, leases: Sequence[int]) -> Op[tuple[list[ActionResult]
         attempt = unfolding.thread.attempts.get(lease)
         if attempt is not None and attempt.expired(context.now):
             results.append(result_of(decide_expire(unfolding, attempt, context)))
-    yield from caller.store.apply(list(unfoldings.values()))
+    yield from apply_and_follow(caller, list(unfoldings.values()))
     return results, (yield from logging.correlations(caller, [result.subject for result in results]))
 
 
@@ -97,5 +97,5 @@ def _decide_one(caller: Caller, request: ExpireLease, loaded: Loaded) -> Op[Outc
         )  # fmt: skip
     forced = request.reason or ("FORCED" if not attempt.expired(context.now) else None)
     fact = decide_expire(unfolding, attempt, context, forced, request)
-    yield from caller.store.apply([unfolding])
+    yield from apply_and_follow(caller, [unfolding])
     return result_of(fact)
