@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, ClassVar, Protocol
 
-from tenure.flow.rows import RunRow, RunnableRow
+from tenure.flow.rows import RunnableRow, RunRow
 from tenure.model.errors import Conflict, NotFound, TenureError
 from tenure.model.fact import Fact, check_data
 from tenure.store.operation import Op
@@ -62,7 +62,7 @@ class Append:
 
     ``head`` is the hash of the entry at ``expected_rev``; an adapter looks it up where it is None. ``row`` is how the run
     stands after the entries, for storages that keep lists; the others ignore it, as they do ``runnables`` and ``links``,
-    which say which subjects stand for what the entries plan.
+    which say which subjects stand for what the entries plan, and ``payloads``, what entries refer to by their seq.
     """
 
     thread: int
@@ -73,6 +73,7 @@ class Append:
     row: RunRow | None = None
     runnables: Sequence[RunnableRow] = ()
     links: Sequence[tuple[int, int, str]] = ()
+    payloads: Mapping[int, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

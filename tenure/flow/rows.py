@@ -15,6 +15,8 @@ class RunRow:
     uid: int
     tenant: int
     workflow: int
+    name: str
+    """The name of the workflow."""
     status: str
     run_key: str | None
     input: Any
@@ -28,7 +30,9 @@ class RunRow:
     trace_id: str | None = None
     boundary: Mapping[str, Any] | None = None
     """The manual boundary at which the run stands."""
-    deadline_at: datetime | None = None
+    wake_at: datetime | None = None
+    """When something of it falls due: a wait, the deadline of a step or of the run."""
+    output: Any = None
     ended_at: datetime | None = None
     seq: int = 0
     head: bytes = b""

@@ -35,6 +35,8 @@ PRINCIPAL_CHANGED = "principal.changed"
 PASSWORD_SET = "principal.password_set"  # noqa: S105 # nosec B105
 ACCESS_TOKEN_CREATED = "access_token.created"  # noqa: S105 # nosec B105
 ACCESS_TOKEN_REVOKED = "access_token.revoked"  # noqa: S105 # nosec B105
+WORKFLOW_DEFINED = "workflow.defined"
+WORKFLOW_RETIRED = "workflow.retired"
 
 _OBJECT: dict[str, Any] = {"type": "object"}
 _INT = {"type": "integer"}
@@ -104,6 +106,29 @@ _TYPES = (
                      expires_at=_TEXT)),
     FactType(ACCESS_TOKEN_REVOKED, "revoke_token", "governance", "update",
              _schema(("access_token",), access_token=_INT, reason=_TEXT)),
+    FactType(WORKFLOW_DEFINED, "define_workflow", "flow", "birth", _schema(("name", "version"), name=_TEXT, version=_INT)),
+    FactType(WORKFLOW_RETIRED, "retire_workflow", "flow", "update", _schema(reason=_TEXT)),
+    # The facts of a run, as tenure.flow.model.facts has them.
+    FactType("run.started", "start_run", "flow", "birth", _schema(("workflow", "version"), workflow=_TEXT, version=_INT)),
+    FactType("run.results_adopted", "retry_run", "flow", "update", _schema()),
+    FactType("run.runnables_planned", "plan_runnables", "flow", "task", _schema()),
+    FactType("run.runnable_applied", "apply_runnable", "flow", "update", _schema()),
+    FactType("run.step_logged", "log_step", "flow", "comment", _schema()),
+    FactType("run.step_paused", "pause_step", "flow", "review", _schema()),
+    FactType("run.step_resolved", "resolve_step", "flow", "review", _schema()),
+    FactType("run.deadline_passed", "expire_step", "flow", "alert", _schema(), "warning"),
+    FactType("run.signal_received", "signal_run", "flow", "update", _schema()),
+    FactType("run.signal_taken", "take_signal", "flow", "update", _schema()),
+    FactType("run.signal_awaited", "await_signal", "flow", "update", _schema()),
+    FactType("run.child_started", "start_child_run", "flow", "update", _schema()),
+    FactType("run.paused", "pause_run", "flow", "update", _schema()),
+    FactType("run.resumed", "resume_run", "flow", "update", _schema()),
+    FactType("run.cancel_requested", "cancel_run", "flow", "update", _schema()),
+    FactType("run.failure_noted", "fail_run", "flow", "alert", _schema(), "warning"),
+    FactType("run.compensation_planned", "plan_compensation", "flow", "update", _schema()),
+    FactType("run.migrated", "migrate_run", "flow", "update", _schema()),
+    FactType("run.step_kept", "keep_step", "flow", "update", _schema()),
+    FactType("run.terminal", "end_run", "flow", "update", _schema()),
 )  # fmt: skip
 
 REGISTRY: dict[str, FactType] = {fact_type.type: fact_type for fact_type in _TYPES}

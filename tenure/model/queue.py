@@ -10,6 +10,8 @@ from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, StringConstrai
 from tenure.model.states import State
 
 Key = Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=r"^[A-Za-z0-9][A-Za-z0-9_.:/@+-]*$")]
+#: A plain job, and what stands for a step of a run: the templates that a queue serves where nothing else is said.
+JOB_TEMPLATE, STEP_TEMPLATE = "task/job/1.0", "flow/step/1.0"
 Tag = Annotated[str, StringConstraints(min_length=1, max_length=200)]
 
 
@@ -44,7 +46,7 @@ class QueuePolicy(BaseModel):
     manual_only: bool = False
     operator_visible: bool = True
     dispatch_priority: int = Field(default=100, ge=-(2**31), lt=2**31)
-    subject_template_codes: tuple[Key, ...] = Field(("task/job/1.0",), min_length=1)
+    subject_template_codes: tuple[Key, ...] = Field((JOB_TEMPLATE, STEP_TEMPLATE), min_length=1)
     eligible_states: tuple[Literal[State.READY, State.FAILED_RETRYABLE], ...] = (State.READY, State.FAILED_RETRYABLE)
     required_worker_capabilities: tuple[Tag, ...] = ()
     site_scope: tuple[Tag, ...] = ()

@@ -33,6 +33,8 @@ class SubjectThread:
     holds: Mapping[int, Hold] = field(default_factory=dict)
     dead_letters: Mapping[int, DeadLetter] = field(default_factory=dict)
     outputs: frozenset[tuple[int, int]] = frozenset()
+    in_run: bool = field(default=False, compare=False)
+    """Whether it stands for a runnable of a run, which learns of its end. No fact of its own tells that."""
 
     @property
     def live_attempts(self) -> list[Attempt]:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, cast
 
 from tenure.engine.actions.submit import submit
 from tenure.model.errors import AlreadyExists, InvalidRequest
+from tenure.model.queue import JOB_TEMPLATE
 from tenure.model.requests import SubmitSubject, validated
 from tenure.sdk.signature import signature_of
 
@@ -22,7 +23,6 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 EXECUTORS = ("async", "thread", "process")
-JOB_TEMPLATE = "task/job/1.0"
 
 
 @dataclass(frozen=True, slots=True)

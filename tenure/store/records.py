@@ -67,6 +67,10 @@ class Submission:
     properties_text: str
     born_with: Mapping[str, Any] | None
     """The data of its first fact."""
+    uid: int | None = None
+    """The uid drawn for it, where somebody had to know it before."""
+    in_run: bool = False
+    """Whether it stands for a runnable of a run, so that its end goes on to the run."""
 
     @classmethod
     def of(cls, request: SubmitSubject, template: int, payload_hash: bytes) -> Submission:

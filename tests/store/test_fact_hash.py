@@ -120,4 +120,4 @@ def test_awkward_text_in_every_place_of_a_fact_is_chained_alike(lab: Lab, text: 
     report = lab.verified()
     assert report.first == {}
     lengths = lab.sql("select sum(seq)::int from tenure.execution")[0][0]
-    assert report.facts == len(["tenant", "template", "queue", "worker"]) + lengths
+    assert report.facts == len(["tenant", "template", "template", "queue", "worker"]) + lengths

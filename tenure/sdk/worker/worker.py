@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from tenure.model import euid
 from tenure.model.errors import TenureError
-from tenure.model.queue import QueuePolicy
+from tenure.model.queue import STEP_TEMPLATE, QueuePolicy
 from tenure.model.requests import validated
 from tenure.model.states import WorkerStatus
 from tenure.model.worker import Worker as WorkerRow
@@ -149,7 +149,7 @@ class Worker:
         codes: dict[str, set[str]] = {}
         for task in self.tasks.values():
             if task.options.queue in wanted:
-                codes.setdefault(task.options.queue, set()).add(task.options.template)
+                codes.setdefault(task.options.queue, {STEP_TEMPLATE}).add(task.options.template)
         return [QueuePolicy(queue_key=key, subject_template_codes=tuple(sorted(c))) for key, c in sorted(codes.items())]
 
     def _spec(self) -> WorkerSpec:

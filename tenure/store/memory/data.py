@@ -85,6 +85,11 @@ class Data:
         self.facts: Table[int, Log[Fact]] = Table(self._undo)
         self.refusals: Log[tuple[int, RefusalRow]] = Log(self._undo)
 
+    @property
+    def undo(self) -> Undo:
+        """What puts back what was written since the outermost operation began; for tables that others add."""
+        return self._undo
+
     @contextmanager
     def atomic(self) -> Iterator[None]:
         """All that is written within, or nothing; within another one: a savepoint."""

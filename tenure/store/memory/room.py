@@ -20,6 +20,11 @@ class Room:
     def __init__(self, data: Data) -> None:
         self._data = data
 
+    @property
+    def data(self) -> Data:
+        """What it keeps, for rooms that are built on to the store."""
+        return self._data
+
     def _atomically(self, work: Callable[[], T]) -> T:
         with self._data.atomic():
             return work()

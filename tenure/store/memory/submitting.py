@@ -90,7 +90,7 @@ class Submitting(Room):
 
     def _create(self, tenant: int, actor: str, item: Submission) -> Fact:
         request, data, now = item.request, self._data, self._data.clock()
-        uid = next(data.uids)
+        uid = item.uid if item.uid is not None else next(data.uids)
         fact = Fact(
             thread=uid, seq=1, type=ft.SUBMITTED, at=now, tenant=tenant, actor=actor,
             state=State.READY if request.ready else State.PENDING, revision=1, queue_key=request.queue_key,
@@ -100,7 +100,7 @@ class Submitting(Room):
         )  # fmt: skip
         check_data(fact.data)
         fact = data.tell(replace(fact, hash=fact.content_hash(b"")))
-        data.threads.put(uid, evolve(None, fact, request.template))
+        data.threads.put(uid, replace(evolve(None, fact, request.template), in_run=item.in_run))
         data.subjects.put(
             uid,
             Subject(

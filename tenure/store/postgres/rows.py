@@ -71,6 +71,7 @@ def thread(row: Row) -> SubjectThread:
         {a["uid"]: attempt(a) for a in row["attempts"]},
         {h["uid"]: hold(h) for h in row["holds"]},
         {d["uid"]: dead_letter(d) for d in row["dead_letters"]},
+        in_run=row["in_run"],
     )
 
 

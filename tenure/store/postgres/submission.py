@@ -36,11 +36,12 @@ class _Kind(NamedTuple):
     code: str
     queue_key: str | None
     ready: bool
+    in_run: bool
 
     @classmethod
     def of(cls, item: Submission) -> _Kind:
         request = item.request
-        return cls(item.template, request.template, request.queue_key, request.ready)
+        return cls(item.template, request.template, request.queue_key, request.ready, item.in_run)
 
 
 class Submissions(Registry):
@@ -52,7 +53,7 @@ class Submissions(Registry):
         """See ``Store.submit``."""
         kinds = {_Kind.of(item) for item in items}
         if len(kinds) == 1 and not _named(items):
-            return (yield from self._submit_kind(kinds.pop(), tenant, actor, items))
+            return (yield from self._submit_kind(kinds.pop(), tenant, actor, items, _drawn(items)))
         return (yield from self.transaction(self._submit_all(tenant, actor, items)))
 
     def submit_ahead(self, tenant: int, actor: str, items: Sequence[Submission]) -> Op[Op[list[Submitted]]]:
@@ -62,7 +63,7 @@ class Submissions(Registry):
             answers = yield from self.submit(tenant, actor, items)
             return done(answers)
         kind = kinds.pop()
-        params = _params(kind, tenant, actor, items) | {"notify": self._hints(kind), "uids": None}
+        params = _params(kind, tenant, actor, items) | {"notify": self._hints(kind), "uids": _drawn(items)}
         ticket = yield Ahead(Statement("submit", params, plain=True))
         return self._land(kind, tenant, items, ticket)
 
@@ -81,7 +82,7 @@ class Submissions(Registry):
     def _submit_all(self, tenant: int, actor: str, items: Sequence[Submission]) -> Op[list[Submitted]]:
         answers: list[Submitted | None] = [None] * len(items)
         # Uids are drawn in the order of the requests, which is the last of what orders a queue.
-        uids = yield from self.fresh_uids(len(items))
+        uids = _drawn(items) or (yield from self.fresh_uids(len(items)))
         for together in _rounds(items):
             together.sort(key=lambda i: repr(_Kind.of(items[i])))
             for kind, group in groupby(together, key=lambda i: _Kind.of(items[i])):
@@ -220,6 +221,12 @@ def _named(items: Sequence[Submission]) -> bool:
     return any(i.request.idempotency_key or i.request.external_ref or i.request.parents for i in items)
 
 
+def _drawn(items: Sequence[Submission]) -> list[int] | None:
+    """The uids drawn for them, where all have one."""
+    uids = [item.uid for item in items if item.uid is not None]
+    return uids if len(uids) == len(items) else None
+
+
 def _one_statement(statement: Statement) -> Op[Any]:
     return (yield statement)
 
@@ -227,7 +234,8 @@ def _one_statement(statement: Statement) -> Op[Any]:
 def _params(kind: _Kind, tenant: int, actor: str, chosen: Sequence[Submission]) -> dict[str, Any]:
     return {
         "tenant": tenant, "actor": actor, "template": kind.template, "template_code": kind.code,
-        "queue_key": kind.queue_key, "state": str(State.READY if kind.ready else State.PENDING), "trace_id": trace_reference(),
+        "queue_key": kind.queue_key, "in_run": kind.in_run, "state": str(State.READY if kind.ready else State.PENDING),
+        "trace_id": trace_reference(),
         # One document: an array would be quoted element by element.
         "properties": "[" + ",".join([item.properties_text for item in chosen]) + "]",
         # A column that nobody uses is not sent: unnest fills it with nulls.

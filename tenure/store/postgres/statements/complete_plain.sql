@@ -1,4 +1,4 @@
--- Completes many running attempts: no key, no next queue, one slot. What is not such, or no longer held, is left out.
+-- Completes many running attempts: no key, no next queue, one slot, no step of a run. What is not such, or no longer held, is left out.
 -- Each row is found by its key; the envelope's update takes the lock and re-checks, and the rest follows from what it returns.
 with clock as materialized (select tenure.now() as now),
 item as materialized (
@@ -17,7 +17,7 @@ moved as (
         head = tenure.fact_hash(e.head, e.uid, e.seq + 1, i.now, e.tenant, e.revision + 1, i.lease, %(worker)s, 'execution.completed',
             %(actor)s, 'COMPLETED', e.next_queue_key, null, i.payload_hash, null, null, %(trace_id)s, null)
     from item i
-    where e.uid = any (array[i.subject]) and e.state in ('RUNNING', 'WAITING_EXTERNAL') and e.slots_total = 1 and e.slots_free = 0 and e.last_record = i.lease + 1
+    where e.uid = any (array[i.subject]) and e.state in ('RUNNING', 'WAITING_EXTERNAL') and e.slots_total = 1 and e.slots_free = 0 and e.last_record = i.lease + 1 and not e.in_run
     returning i.lease, i.result, i.result_ref, i.payload_hash, i.now, e.uid, e.tenant, e.seq, e.revision, e.head, e.next_queue_key),
 told as (
     insert into tenure.fact (thread, seq, tenant, at, revision, state, type, actor, queue_key, lease, worker, trace_id, payload_hash, hash)

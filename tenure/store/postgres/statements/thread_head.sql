@@ -3,3 +3,4 @@ select seq, head from tenure.queue where uid = %(uid)s
 union all select seq, head from tenure.worker where uid = %(uid)s
 union all select seq, head from tenure.tenant where uid = %(uid)s
 union all select seq, head from tenure.principal where uid = %(uid)s
+union all select seq, head from tenure.workflow where uid = %(uid)s

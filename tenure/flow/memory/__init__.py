@@ -1,0 +1,1 @@
+"""Runs in memory, beside the memory store."""

@@ -1,0 +1,155 @@
+"""Workflows and runs in memory, over the data of a memory store."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from tenure.flow.journal import JournalStorage
+from tenure.flow.memory.journal import MemoryJournal
+from tenure.flow.memory.tables import FlowTables
+from tenure.flow.port import RunFilter, Standing
+from tenure.flow.rows import RunnableRow, RunRow, WorkflowRow
+from tenure.model.attempt import attempt_of
+from tenure.model.fact import Fact
+from tenure.model.states import TERMINAL
+from tenure.store.memory import MemoryStore
+from tenure.store.memory.room import Room, operation
+
+_ENDED = frozenset({"COMPLETED", "FAILED", "CANCELED"})
+
+
+class MemoryFlow(Room):
+    """Implements ``tenure.flow.port.FlowStorage`` beside a ``MemoryStore``; ``journal`` may be another adapter."""
+
+    def __init__(self, store: MemoryStore, journal: JournalStorage | None = None) -> None:
+        super().__init__(store.data)
+        self.tables = FlowTables(store.data)
+        self.journal: JournalStorage = journal if journal is not None else MemoryJournal(self.tables)
+
+    @operation
+    def workflow(self, tenant: int, name: str, version: int | None = None) -> WorkflowRow | None:
+        """See ``FlowStorage.workflow``."""
+        found = [
+            w for w in self.tables.workflows.values()
+            if (w.tenant, w.name) == (tenant, name)
+            and (w.retired_at is None if version is None else w.version == version)
+        ]  # fmt: skip
+        return max(found, key=lambda w: w.version, default=None)
+
+    @operation
+    def workflows(self, tenant: int, uids: Sequence[int] | None = None) -> list[WorkflowRow]:
+        """See ``FlowStorage.workflows``."""
+        found = (w for w in self.tables.workflows.values() if w.tenant == tenant and (uids is None or w.uid in uids))
+        return sorted(found, key=lambda w: (w.name, w.version))
+
+    @operation
+    def write_workflow(self, row: WorkflowRow, fact: Fact, *, new: bool) -> bool:
+        """See ``FlowStorage.write_workflow``."""
+        known = next(
+            (
+                w for w in self.tables.workflows.values()
+                if (w.tenant, w.name, w.version) == (row.tenant, row.name, row.version)
+            ),
+            None,
+        )  # fmt: skip
+        if (known is not None) if new else (known is None or known.seq != row.seq - 1):
+            return False
+        self.tables.workflows.put(row.uid, row)
+        self._data.heads.put(row.uid, (fact.seq, fact.hash))
+        self._data.tell(fact)
+        return True
+
+    @operation
+    def lock_runs(self, tenant: int, uids: Sequence[int]) -> list[int]:
+        """See ``FlowStorage.lock_runs``. Whoever is within an operation has the whole store."""
+        return sorted((uid for uid in uids if self._is_of(tenant, uid)), reverse=True)
+
+    @operation
+    def runs(self, tenant: int, uids: Sequence[int]) -> dict[int, RunRow]:
+        """See ``FlowStorage.runs``."""
+        return {uid: self.tables.runs[uid] for uid in sorted(uids) if self._is_of(tenant, uid)}
+
+    @operation
+    def find_runs(self, tenant: int, keys: Sequence[tuple[str, str]]) -> dict[tuple[str, str], RunRow]:
+        """See ``FlowStorage.find_runs``."""
+        known = self.tables.run_keys
+        return {(n, k): self.tables.runs[uid] for n, k in keys if (uid := known.get((tenant, n, k))) is not None}
+
+    @operation
+    def list_runs(self, tenant: int, chosen: RunFilter, limit: int, before: int | None) -> list[RunRow]:
+        """See ``FlowStorage.list_runs``."""
+        found = [
+            r for r in self.tables.runs.values()
+            if r.tenant == tenant and (before is None or r.uid < before)
+            and chosen.name in (None, r.name) and chosen.status in (None, r.status) and chosen.key in (None, r.run_key)
+            and chosen.root in (None, r.root) and (chosen.since is None or r.started_at >= chosen.since)
+            and (chosen.until is None or r.started_at < chosen.until)
+        ]  # fmt: skip
+        return sorted(found, key=lambda r: -r.uid)[:limit]
+
+    @operation
+    def children(self, tenant: int, runs: Sequence[int]) -> list[RunRow]:
+        """See ``FlowStorage.children``."""
+        found = (r for r in self.tables.runs.values() if r.tenant == tenant and r.parent_run in runs)
+        return sorted(found, key=lambda r: r.uid)
+
+    @operation
+    def runnables_of(self, tenant: int, subjects: Sequence[int]) -> dict[int, RunnableRow]:
+        """See ``FlowStorage.runnables_of``."""
+        known = self.tables.runnables
+        return {uid: known[uid] for uid in sorted(subjects) if uid in known and known[uid].tenant == tenant}
+
+    @operation
+    def standings(self, runs: Sequence[int], *, everything: bool) -> list[Standing]:
+        """See ``FlowStorage.standings``."""
+        found = sorted((r for r in self.tables.runnables.values() if r.run in runs), key=lambda r: (r.run, r.subject))
+        standings = (self._standing(runnable) for runnable in found)
+        return [s for s in standings if everything or s.state is None or s.state not in TERMINAL]
+
+    @operation
+    def results(self, records: Sequence[int]) -> Mapping[int, Any]:
+        """See ``FlowStorage.results``."""
+        details = {record: self._data.details.get(attempt_of(record)) for record in records}
+        return {
+            record: told.get("result") if told.get("result_ref") is None else {"result_ref": told["result_ref"]}
+            for record, told in details.items() if told is not None
+        }  # fmt: skip
+
+    @operation
+    def payloads(self, keys: Sequence[tuple[int, int]]) -> Mapping[tuple[int, int], Any]:
+        """See ``FlowStorage.payloads``."""
+        return {key: self.tables.payloads[key] for key in keys if key in self.tables.payloads}
+
+    @operation
+    def due_runs(self, tenant: int, limit: int) -> list[int]:
+        """See ``FlowStorage.due_runs``."""
+        now = self._data.clock()
+        due = [(at, uid) for at, uid in self._wakes(tenant) if at <= now]
+        return [uid for _, uid in sorted(due)[:limit]]
+
+    @operation
+    def next_wake(self, tenant: int) -> float | None:
+        """See ``FlowStorage.next_wake``."""
+        first = min(self._wakes(tenant), default=None)
+        return (first[0] - self._data.clock()).total_seconds() if first is not None else None
+
+    def _wakes(self, tenant: int) -> list[tuple[Any, int]]:
+        return [(r.wake_at, r.uid) for r in self.tables.runs.values() if r.tenant == tenant and r.wake_at is not None]
+
+    def _is_of(self, tenant: int, uid: int) -> bool:
+        return uid in self.tables.runs and self.tables.runs[uid].tenant == tenant
+
+    def _standing(self, runnable: RunnableRow) -> Standing:
+        thread = self._data.threads.get(runnable.subject)
+        if thread is None:
+            return Standing(runnable, None)
+        env = thread.envelope
+        if env.last_record is None:
+            return Standing(runnable, env.state, attempt_count=env.attempt_count)
+        attempt = thread.attempts[attempt_of(env.last_record)]
+        message = self._data.details.get(attempt.uid, {}).get("error_message")
+        return Standing(
+            runnable, env.state, env.last_record, attempt.error_class, attempt.error_code,
+            message[:2000] if message else None, attempt.worker, attempt.ended_at, env.attempt_count,
+        )  # fmt: skip

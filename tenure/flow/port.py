@@ -1,0 +1,105 @@
+"""What ``tenure.flow`` keeps and reads beside the journal; implemented for PostgreSQL and for memory."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Protocol
+
+from tenure.flow.journal import JournalStorage
+from tenure.flow.rows import RunnableRow, RunRow, WorkflowRow
+from tenure.model.fact import Fact
+from tenure.store.operation import Op
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """A runnable with the subject that stands for it, and how that stands; ``state`` is None where it was lost."""
+
+    runnable: RunnableRow
+    state: str | None
+    record: int | None = None
+    error_class: str | None = None
+    error_code: str | None = None
+    error_message: str | None = None
+    worker: int | None = None
+    ended_at: datetime | None = None
+    attempt_count: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class RunFilter:
+    """Which runs a list shows: started ``since`` and before ``until``."""
+
+    name: str | None = None
+    status: str | None = None
+    key: str | None = None
+    root: int | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+
+
+class FlowStorage(Protocol):
+    """Where workflows and runs are. Every method is an operation, atomic in itself or within the store's transaction."""
+
+    @property
+    def journal(self) -> JournalStorage:
+        """The facts of runs."""
+        ...
+
+    def workflow(self, tenant: int, name: str, version: int | None = None) -> Op[WorkflowRow | None]:
+        """One version of a workflow; the newest that is not retired where none is named."""
+        ...
+
+    def workflows(self, tenant: int, uids: Sequence[int] | None = None) -> Op[list[WorkflowRow]]:
+        """Versions by uid, or all of a tenant, by name and version."""
+        ...
+
+    def write_workflow(self, row: WorkflowRow, fact: Fact, *, new: bool) -> Op[bool]:
+        """Insert a version, or retire it, with its fact; False where it is there, or has changed, already."""
+        ...
+
+    def lock_runs(self, tenant: int, uids: Sequence[int]) -> Op[list[int]]:
+        """Lock runs, the youngest first; those that there are."""
+        ...
+
+    def runs(self, tenant: int, uids: Sequence[int]) -> Op[dict[int, RunRow]]:
+        """Runs as they stand."""
+        ...
+
+    def find_runs(self, tenant: int, keys: Sequence[tuple[str, str]]) -> Op[dict[tuple[str, str], RunRow]]:
+        """Runs by the name of their workflow and their key."""
+        ...
+
+    def list_runs(self, tenant: int, chosen: RunFilter, limit: int, before: int | None) -> Op[list[RunRow]]:
+        """Runs, the newest first, keyset-paged by uid."""
+        ...
+
+    def children(self, tenant: int, runs: Sequence[int]) -> Op[list[RunRow]]:
+        """The child runs of runs, as they stand, in order of uid."""
+        ...
+
+    def runnables_of(self, tenant: int, subjects: Sequence[int]) -> Op[dict[int, RunnableRow]]:
+        """The runnables that subjects stand for."""
+        ...
+
+    def standings(self, runs: Sequence[int], *, everything: bool) -> Op[list[Standing]]:
+        """The runnables of runs with their subjects, in order of run and uid: all, or those that have not ended."""
+        ...
+
+    def results(self, records: Sequence[int]) -> Op[Mapping[int, Any]]:
+        """Results of attempts, by record."""
+        ...
+
+    def payloads(self, keys: Sequence[tuple[int, int]]) -> Op[Mapping[tuple[int, int], Any]]:
+        """What facts refer to, by run and seq."""
+        ...
+
+    def due_runs(self, tenant: int, limit: int) -> Op[list[int]]:
+        """Runs of which something has fallen due, the longest overdue first."""
+        ...
+
+    def next_wake(self, tenant: int) -> Op[float | None]:
+        """In how many seconds something falls due; None where nothing will."""
+        ...

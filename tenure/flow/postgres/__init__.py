@@ -1,0 +1,1 @@
+"""Runs on PostgreSQL, beside the PostgreSQL store."""

@@ -1,0 +1,131 @@
+"""Workflows and runs on PostgreSQL, over statement files."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+from typing import Any
+
+from tenure.flow.port import RunFilter, Standing
+from tenure.flow.postgres.journal import PostgresJournal
+from tenure.flow.rows import RunnableRow, RunRow, WorkflowRow
+from tenure.model.fact import Fact
+from tenure.model.json_text import canonical_json
+from tenure.store.operation import Op, Statement
+from tenure.store.postgres.rows import Row
+from tenure.store.postgres.store import PostgresStore
+
+_WORKFLOW = [f.name for f in fields(WorkflowRow)]
+_RUN = [f.name for f in fields(RunRow)]
+_RUNNABLE = [f.name for f in fields(RunnableRow)]
+_STANDING = [f.name for f in fields(Standing) if f.name not in ("runnable", "state", "record")]
+_FACT = (
+    "thread", "seq", "at", "type", "actor", "idempotency_key", "correlation_id", "causation_id", "trace_id", "payload_hash",
+    "hash",
+)  # fmt: skip
+_LAST = 2**63 - 1
+
+
+class PostgresFlow:
+    """Implements ``tenure.flow.port.FlowStorage`` beside a ``PostgresStore``."""
+
+    def __init__(self, store: PostgresStore) -> None:
+        self.journal = PostgresJournal(store)
+
+    def workflow(self, tenant: int, name: str, version: int | None = None) -> Op[WorkflowRow | None]:
+        """See ``FlowStorage.workflow``."""
+        found = yield Statement("workflow", {"tenant": tenant, "name": name, "version": version})
+        return _workflow(found[0]) if found else None
+
+    def workflows(self, tenant: int, uids: Sequence[int] | None = None) -> Op[list[WorkflowRow]]:
+        """See ``FlowStorage.workflows``."""
+        wanted = sorted(uids) if uids is not None else None
+        return [_workflow(row) for row in (yield Statement("workflows", {"tenant": tenant, "uids": wanted}))]
+
+    def write_workflow(self, row: WorkflowRow, fact: Fact, *, new: bool) -> Op[bool]:
+        """See ``FlowStorage.write_workflow``."""
+        params = {name: getattr(fact, name) for name in _FACT} | {
+            "data": canonical_json(fact.data), "uid": row.uid, "tenant": row.tenant, "name": row.name,
+            "version": row.version, "definition": canonical_json(row.definition), "fingerprint": row.fingerprint,
+            "created_at": row.created_at, "retired_at": row.retired_at,
+        }  # fmt: skip
+        return bool((yield Statement("insert_workflow" if new else "update_workflow", params)))
+
+    def lock_runs(self, tenant: int, uids: Sequence[int]) -> Op[list[int]]:
+        """See ``FlowStorage.lock_runs``."""
+        return [row["uid"] for row in (yield Statement("lock_runs", {"tenant": tenant, "uids": sorted(uids)}))]
+
+    def runs(self, tenant: int, uids: Sequence[int]) -> Op[dict[int, RunRow]]:
+        """See ``FlowStorage.runs``."""
+        found = yield Statement("runs", {"tenant": tenant, "uids": sorted(uids)})
+        return {row["uid"]: _run(row) for row in found}
+
+    def find_runs(self, tenant: int, keys: Sequence[tuple[str, str]]) -> Op[dict[tuple[str, str], RunRow]]:
+        """See ``FlowStorage.find_runs``."""
+        params = {"tenant": tenant, "names": [name for name, _ in keys], "keys": [key for _, key in keys]}
+        return {keys[row["item"]]: _run(row) for row in (yield Statement("find_runs", params))}
+
+    def list_runs(self, tenant: int, chosen: RunFilter, limit: int, before: int | None) -> Op[list[RunRow]]:
+        """See ``FlowStorage.list_runs``."""
+        params = {f.name: getattr(chosen, f.name) for f in fields(RunFilter)} | {
+            "tenant": tenant, "limit": limit, "before": before if before is not None else _LAST,
+        }  # fmt: skip
+        return [_run(row) for row in (yield Statement("list_runs", params))]
+
+    def children(self, tenant: int, runs: Sequence[int]) -> Op[list[RunRow]]:
+        """See ``FlowStorage.children``."""
+        found = yield Statement("children_of_runs", {"runs": sorted(runs)})
+        return [_run(row) for row in found if row["tenant"] == tenant]
+
+    def runnables_of(self, tenant: int, subjects: Sequence[int]) -> Op[dict[int, RunnableRow]]:
+        """See ``FlowStorage.runnables_of``."""
+        found = yield Statement("runnables_of_subjects", {"tenant": tenant, "subjects": sorted(subjects)})
+        return {row["subject"]: _runnable(row) for row in found}
+
+    def standings(self, runs: Sequence[int], *, everything: bool) -> Op[list[Standing]]:
+        """See ``FlowStorage.standings``."""
+        found = yield Statement("runnables_of_runs", {"runs": sorted(runs), "all": everything})
+        return [
+            Standing(_runnable(row), row["state"], row["last_record"], **{name: row[name] for name in _STANDING})
+            for row in found
+        ]
+
+    def results(self, records: Sequence[int]) -> Op[Mapping[int, Any]]:
+        """See ``FlowStorage.results``."""
+        if not records:
+            return {}
+        found = yield Statement("results", {"attempts": sorted(record - 1 for record in records)})
+        return {
+            row["record"]: row["result"] if row["result_ref"] is None else {"result_ref": row["result_ref"]}
+            for row in found
+        }
+
+    def payloads(self, keys: Sequence[tuple[int, int]]) -> Op[Mapping[tuple[int, int], Any]]:
+        """See ``FlowStorage.payloads``."""
+        if not keys:
+            return {}
+        found = yield Statement("payloads", {"runs": [run for run, _ in keys], "seqs": [seq for _, seq in keys]})
+        return {(row["run"], row["seq"]): row["data"] for row in found}
+
+    def due_runs(self, tenant: int, limit: int) -> Op[list[int]]:
+        """See ``FlowStorage.due_runs``."""
+        return [row["uid"] for row in (yield Statement("due_runs", {"tenant": tenant, "limit": limit}))]
+
+    def next_wake(self, tenant: int) -> Op[float | None]:
+        """See ``FlowStorage.next_wake``."""
+        found = yield Statement("next_wake", {"tenant": tenant})
+        return found[0]["seconds"] if found else None
+
+
+def _workflow(row: Row) -> WorkflowRow:
+    values = {name: row[name] for name in _WORKFLOW}
+    return WorkflowRow(**values | {"fingerprint": bytes(row["fingerprint"]), "head": bytes(row["head"])})
+
+
+def _run(row: Row) -> RunRow:
+    values = {name: row[name] for name in _RUN}
+    return RunRow(**values | {"input_hash": bytes(row["input_hash"]), "head": bytes(row["head"])})
+
+
+def _runnable(row: Row) -> RunnableRow:
+    return RunnableRow(**{name: row[name] for name in _RUNNABLE})

@@ -1,0 +1,13 @@
+-- Runs' facts after a revision, or after the checkpoint of that format where no revision is given; data as text, which
+-- hashing needs to the letter. Key look-ups.
+select r.uid, r.seq, r.head, c.rev, c.checkpoint_head, c.state, facts.facts
+from unnest(%(uids)s::bigint[]) as wanted(uid)
+cross join lateral (select r.uid, r.seq, r.head from tenure.run r where r.uid = wanted.uid offset 0) r
+left join lateral (
+    select c.rev, c.head as checkpoint_head, c.state from tenure.journal_checkpoint c
+    where c.thread = r.uid and c.format = %(format)s and c.rev <= r.seq offset 0) c on true
+cross join lateral (
+    select coalesce(jsonb_agg(to_jsonb(f) || jsonb_build_object('data', f.data::text) order by f.seq), '[]') as facts
+    from (
+        select f.* from tenure.fact f
+        where f.thread = r.uid and f.seq > coalesce(%(after)s::int, c.rev, 0) order by f.seq limit %(limit)s) f) facts
