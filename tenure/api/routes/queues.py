@@ -1,20 +1,117 @@
-"""Queues: summaries, configuration, and what is visible in them (S1 section 9.2)."""
+"""Queues: their policy, their sixteen numbers, and what is visible in them (S1 section 9.2)."""
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
+from typing import Annotated, Any
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Path, Query
 
+from tenure.api import cursor
+from tenure.api.answers import Answer, answered
 from tenure.api.authentication import GatewayOf, Observer
+from tenure.api.body import JsonRoute
+from tenure.api.schemas.page import CursorParameter, Limit, Page, page
+from tenure.api.schemas.queue import QueueDetail, QueueSummary
+from tenure.api.schemas.subject import Item
+from tenure.engine.caller import Caller
+from tenure.model.errors import QueueUnknown
+from tenure.model.ordering import order_key
+from tenure.model.queue import Key, Queue
 from tenure.sdk import operations as ops
 from tenure.sdk.public_form import public
+from tenure.store.operation import Op
+from tenure.store.records import Item as VisibleItem
+from tenure.store.records import QueueCounts
 
-router = APIRouter(tags=["queues"])
+router = APIRouter(tags=["queues"], route_class=JsonRoute)
+
+QueueKey = Annotated[Key, Path(description="The key of a queue.", examples=["extraction"])]
+Window = Annotated[
+    float, Query(ge=1, le=86400, description="Over how many seconds throughput and failure rate are taken.")
+]
+_SUMMARY = (
+    "queue_key", "display_name", "enabled", "manual_only", "operator_visible", "dispatch_priority", "disabled_reason",
+)  # fmt: skip
 
 
-@router.get("/queues")
-async def queues(identity: Observer, gateway: GatewayOf) -> list[dict[str, Any]]:
-    """All active queues with their policy."""
-    found = await gateway.perform(identity, ops.queues_all)
-    return [public(queue) for queue in found]
+@dataclass(frozen=True, slots=True)
+class _Counted:
+    queue: Queue
+    counts: QueueCounts
+
+
+def _summaries(caller: Caller, limit: int, after: tuple[int, str] | None, window: float) -> Op[list[_Counted]]:
+    found = [q for q in (yield from ops.queues_all(caller)) if after is None or _place(q) > after]
+    chosen = found[: limit + 1]
+    counted = yield from ops.metrics(caller, [q.queue_key for q in chosen[:limit]], window_seconds=window)
+    counts = {each.queue_key: each for each in counted}
+    return [_Counted(q, counts.get(q.queue_key, QueueCounts(q.queue_key))) for q in chosen]
+
+
+def _place(queue: Queue) -> tuple[int, str]:
+    return (-queue.dispatch_priority, queue.queue_key)
+
+
+def _summary(counted: _Counted) -> dict[str, Any]:
+    whole = public(counted.queue)
+    return {"euid": whole["euid"], **{name: whole[name] for name in _SUMMARY}, "metrics": public(counted.counts)}
+
+
+@router.get("/queues", operation_id="list_queues", summary="All queues with their numbers",
+            response_model=Page[QueueSummary])  # fmt: skip
+async def list_queues(
+    identity: Observer, gateway: GatewayOf, limit: Limit = 50, cursor_: CursorParameter = None, window_seconds: Window = 300
+) -> Answer:
+    """Active queues, the most urgent first, each with S1's sixteen metrics."""
+    after = cursor.opened(cursor_, "queues") if cursor_ else None
+    place = (int(after[0]), str(after[1])) if after else None
+    return await answered(
+        gateway, identity, lambda caller: _summaries(caller, limit, place, window_seconds),
+        shown=lambda found: page(found, limit, lambda each: _place(each.queue), "queues", shown=_summary),
+    )  # fmt: skip
+
+
+@router.get("/queues/{queue_key:path}/items", operation_id="list_queue_items", summary="What is visible in a queue",
+            response_model=Page[Item])  # fmt: skip
+async def list_queue_items(
+    queue_key: QueueKey, identity: Observer, gateway: GatewayOf, limit: Limit = 50, cursor_: CursorParameter = None
+) -> Answer:
+    """Visible subjects in execution order, with the fields that order them."""
+    after = cursor.order_key(cursor.opened(cursor_, "items", queue_key)) if cursor_ else None
+
+    def found(caller: Caller) -> Op[list[VisibleItem]]:
+        yield from _known(caller, queue_key)
+        return (yield from ops.queue_items(caller, queue_key, limit=limit + 1, after=after))
+
+    return await answered(
+        gateway, identity, found, shown=lambda items: page(items, limit, _item_place, "items", queue_key)
+    )
+
+
+def _item_place(item: VisibleItem) -> list[Any]:
+    return cursor.order_place(order_key(item.envelope, item.eligible_at))
+
+
+@router.get("/queues/{queue_key:path}", operation_id="get_queue", summary="A queue's configuration and numbers",
+            response_model=QueueDetail)  # fmt: skip
+async def get_queue(
+    queue_key: QueueKey, identity: Observer, gateway: GatewayOf, window_seconds: Window = 300
+) -> Answer:
+    """The policy of a queue, and its sixteen metrics."""
+
+    def found(caller: Caller) -> Op[dict[str, Any]]:
+        queue = yield from _known(caller, queue_key)
+        counts = yield from ops.metrics(caller, [queue_key], window_seconds=window_seconds)
+        return {"queue": queue, "metrics": counts[0]}
+
+    return await answered(gateway, identity, found)
+
+
+def _known(caller: Caller, queue_key: str) -> Op[Queue]:
+    queue = yield from ops.queue(caller, queue_key)
+    if queue is None or queue.retired_at is not None:
+        raise QueueUnknown(
+            f"There is no queue {queue_key!r}.", "Define it first, or correct the key.", queue_key=queue_key
+        )
+    return queue

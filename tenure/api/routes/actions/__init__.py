@@ -1,0 +1,1 @@
+"""Actions: everything that changes something is a POST of its own (S1 section 10.3)."""
