@@ -35,15 +35,24 @@ class Problem(BaseModel):
     evidence: dict[str, Any] = Field(default_factory=dict)
 
 
+def described(status: int, code: str, detail: str, hint: str = "", evidence: Any = None) -> dict[str, Any]:
+    """A problem as plain data."""
+    return {
+        "type": "about:blank", "title": HTTPStatus(status).phrase, "status": status, "code": code, "detail": detail,
+        "hint": hint, "evidence": public(dict(evidence or {})),
+    }  # fmt: skip
+
+
+def problem_of(error: TenureError) -> dict[str, Any]:
+    """An error that Tenure raised on purpose, as plain data."""
+    return described(error.status, error.code, error.message, error.hint, error.evidence)
+
+
 def problem(
     status: int, code: str, detail: str, hint: str = "", evidence: Any = None, headers: dict[str, str] | None = None
 ) -> JSONResponse:
     """The response."""
-    body = {
-        "type": "about:blank", "title": HTTPStatus(status).phrase, "status": status, "code": code, "detail": detail,
-        "hint": hint, "evidence": public(dict(evidence or {})),
-    }  # fmt: skip
-    return JSONResponse(body, status, headers, media_type=MEDIA_TYPE)
+    return JSONResponse(described(status, code, detail, hint, evidence), status, headers, media_type=MEDIA_TYPE)
 
 
 def refused(error: TenureError) -> JSONResponse:
@@ -70,7 +79,7 @@ def install(application: FastAPI) -> None:
         problems = [{"field": ".".join(map(str, e["loc"])), "problem": e["msg"]} for e in error.errors()]
         naive = any(e["type"] == "timezone_aware" for e in error.errors())
         return problem(
-            422, "naive_datetime" if naive else "invalid_request", f"{problems[0]['field']}: {problems[0]['problem']}.",
+            400, "naive_datetime" if naive else "invalid_request", f"{problems[0]['field']}: {problems[0]['problem']}.",
             "Correct the request and send it again; nothing was changed.", {"problems": problems},
         )  # fmt: skip
 

@@ -35,6 +35,14 @@ class ServerSettings(BaseModel):
     rate_per_second: Annotated[float, Field(gt=0)] = 200.0
     rate_burst: Annotated[int, Field(ge=1)] = 400
     max_body_bytes: Annotated[int, Field(ge=1024)] = 64 * 1024 * 1024
+    max_line_bytes: Annotated[int, Field(ge=1024)] = 1024 * 1024
+    """Of one line of a bulk submit, which as a whole may be of any length."""
+    heartbeat_seconds: Annotated[float, Field(gt=0)] = 15.0
+    """Between two signs of life of a stream of events."""
+    listen_dsn: str | None = Field(default=None, repr=False)
+    """A direct DSN for LISTEN, where ``dsn`` goes through a pooler."""
+    open_metrics: bool = False
+    """Whether /metrics answers anybody, with the numbers of ``tenant``; else it needs a token that may read."""
     oidc: OidcProvider | None = None
     ui: bool = True
     clock: Clock | None = None

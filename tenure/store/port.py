@@ -277,6 +277,20 @@ class Store(Protocol):
         """The edges at one object, both ways."""
         ...
 
+    # Ledger ------------------------------------------------------------------------------------------------------
+    def ledger_written(self) -> Op[int]:
+        """The highest position of the ledger that was drawn so far; 0 where none was."""
+        ...
+
+    def ledger_running(self) -> Op[tuple[int, int]]:
+        """The number of the oldest transaction that may still be running, and of the first that had not begun."""
+        ...
+
+    def ledger_after(self, tenant: int, after: int, up_to: int, limit: int) -> Op[list[Fact]]:
+        """The facts of a tenant after one position up to another, in order of position. What is below the horizon is
+        complete (``tenure.ledger.horizon``)."""
+        ...
+
     # Verify ------------------------------------------------------------------------------------------------------
     def subjects_after(self, tenant: int | None, after: int, limit: int, sample: float | None) -> Op[list[int]]:
         """Subjects in order of uid, for walking through all of them."""

@@ -49,9 +49,12 @@ class Listener:
     async def _listen(self, connection: psycopg.AsyncConnection) -> None:
         while True:
             async for notify in connection.notifies(timeout=self._ping, stop_after=1):
-                tenant, _, queue_key = notify.payload.partition(" ")
-                if tenant == self._tenant and queue_key in self.hints.served:
-                    self.hints.count += 1
-                    self.hints.heard.set()
+                self.hear(*notify.payload.partition(" ")[::2])
             with hanging_up(connection, self._patience):
                 await connection.execute("select 1")
+
+    def hear(self, tenant: str, queue_key: str) -> None:
+        """Work may have become claimable in a queue of a tenant (its uid, as text)."""
+        if tenant == self._tenant and queue_key in self.hints.served:
+            self.hints.count += 1
+            self.hints.heard.set()

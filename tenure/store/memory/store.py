@@ -10,6 +10,7 @@ from tenure.store.memory.claiming import Claiming
 from tenure.store.memory.counting import Counting
 from tenure.store.memory.data import Data
 from tenure.store.memory.identities import Identities
+from tenure.store.memory.ledger import Ledger
 from tenure.store.memory.registry import Registry
 from tenure.store.memory.relating import Relating
 from tenure.store.memory.room import operation
@@ -20,7 +21,7 @@ from tenure.store.operation import Op
 T = TypeVar("T")
 
 
-class MemoryStore(Registry, Submitting, Claiming, Counting, Relating, Verifying, Identities):
+class MemoryStore(Registry, Submitting, Claiming, Counting, Relating, Ledger, Verifying, Identities):
     """Implements ``tenure.store.port.Store`` by running the model over dicts; drive it with ``run_pure``.
 
     ``clock`` gives the time, aware; threads may share one store, one operation or transaction at a time.
