@@ -1,4 +1,4 @@
-"""The application: routes, errors and the connections of a server put together."""
+"""The application: routes, errors and what goes on between requests of a server put together."""
 
 from __future__ import annotations
 
@@ -8,24 +8,43 @@ from contextlib import asynccontextmanager
 from fastapi import FastAPI
 
 from tenure import __version__
-from tenure.api import problem
+from tenure.api import openapi, problem
+from tenure.api.body_limit import BodyLimit
 from tenure.api.gateway import Gateway
-from tenure.api.routes import queues
+from tenure.api.live.following import Following
+from tenure.api.live.waiting import Waiting
+from tenure.api.routes import bulk, leases, ledger, queues, server, subjects, templates, triage, workers
+from tenure.api.routes.actions import claim, holding, operating, registry
+from tenure.api.routes.actions import workers as worker_actions
+from tenure.api.runtime_metrics import PREFIX, MeasureRequests, RuntimeMetrics
 from tenure.api.settings import ServerSettings
 
-PREFIX = "/api/v1/execution"
+_ROUTERS = (
+    queues.router, subjects.router, bulk.router, templates.router, claim.router, holding.router, operating.router,
+    worker_actions.router, registry.router, workers.router, leases.router, triage.router, ledger.router,
+)  # fmt: skip
 
 
 def create_application(settings: ServerSettings) -> FastAPI:
-    """The server as an ASGI application (design 06, HTTP API). The database must be migrated."""
+    """The server as an ASGI application (design 06, HTTP API). The database must be migrated.
+
+    Whoever runs it calls ``stop_waiting`` when it is to stop, so that long polls and streams end.
+    """
     gateway = Gateway(settings.dsn, max_connections=settings.max_connections, clock=settings.clock)
+    waiting = Waiting(gateway, settings.listen_dsn or settings.dsn)
+    following = Following(gateway)
+    runtime = RuntimeMetrics(lambda: _gauges(gateway, waiting, following))
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         await gateway.open()
+        for part in (waiting, following, runtime):
+            part.open()
         try:
             yield
         finally:
+            for part in (waiting, following, runtime):
+                await part.close()
             await gateway.close()
 
     application = FastAPI(
@@ -34,7 +53,31 @@ def create_application(settings: ServerSettings) -> FastAPI:
     )  # fmt: skip
     application.state.settings = settings
     application.state.gateway = gateway
+    application.state.waiting = waiting
+    application.state.following = following
+    application.state.runtime_metrics = runtime
     problem.install(application)
-    for router in (queues.router,):
+    openapi.install(application)
+    application.add_middleware(BodyLimit, most=settings.max_body_bytes)
+    application.add_middleware(MeasureRequests, metrics=runtime)
+    for router in _ROUTERS:
         application.include_router(router, prefix=PREFIX)
+    application.include_router(server.router)
     return application
+
+
+def stop_waiting(application: FastAPI) -> None:
+    """Let everybody who waits for work or follows the ledger go home: the server is about to stop."""
+    application.state.waiting.stop()
+    application.state.following.stop()
+
+
+def _gauges(gateway: Gateway, waiting: Waiting, following: Following) -> dict[str, tuple[str, float]]:
+    use = gateway.use()
+    return {
+        "tenure_database_connections": ("Connections to the database.", use.get("pool_size", 0)),
+        "tenure_database_connections_idle": ("Of these, those that nobody uses.", use.get("pool_available", 0)),
+        "tenure_database_requests_waiting": ("Requests that wait for one.", use.get("requests_waiting", 0)),
+        "tenure_long_polls": ("Requests that wait for work.", len(waiting.lines)),
+        "tenure_event_streams": ("Streams of events that are open.", following.listeners),
+    }

@@ -75,6 +75,10 @@ class Gateway:
         """Run an operation before it is known who asks: it sees no tenant's rows, only what is made for this."""
         return await self._run(None, lambda: make(self.store))
 
+    def use(self) -> dict[str, int]:
+        """How the pool of connections is used: the numbers of psycopg_pool."""
+        return self._pool.get_stats()
+
     async def _run(self, tenant: int | None, make: Callable[[], Op[T]]) -> T:
         async with self._connection() as (connection, session):
             if session.pooled:  # what is set for a session would reach others

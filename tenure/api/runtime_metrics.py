@@ -13,6 +13,7 @@ from prometheus_client.platform_collector import PlatformCollector
 from prometheus_client.process_collector import ProcessCollector
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+PREFIX = "/api/v1/execution"
 _LAG_EVERY = 1.0
 _BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
 
@@ -84,7 +85,15 @@ class MeasureRequests:
             await self._app(scope, receive, noted)
         finally:
             # By the template of the route: what people put into addresses would make a series each.
-            route = getattr(scope.get("route"), "path_format", None) or "other"
+            route = _template(scope)
             method = scope["method"] if route != "other" else "other"
             self._metrics.requests.labels(method, route, status).inc()
             self._metrics.seconds.labels(method, route).observe(time.perf_counter() - began)
+
+
+def _template(scope: Scope) -> str:
+    known = getattr(scope.get("route"), "path_format", None)
+    if known is None:
+        return "other"
+    # A route that was included under a prefix knows only what follows it.
+    return f"{PREFIX}{known}" if scope["path"].startswith(PREFIX) and not known.startswith(PREFIX) else str(known)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from datetime import datetime
 from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
-
-from tenure.sdk.settings import Clock
 
 
 class OidcProvider(BaseModel):
@@ -45,5 +45,5 @@ class ServerSettings(BaseModel):
     """Whether /metrics answers anybody, with the numbers of ``tenant``; else it needs a token that may read."""
     oidc: OidcProvider | None = None
     ui: bool = True
-    clock: Clock | None = None
+    clock: Callable[[], datetime] | None = None
     """Moves the database's clock, for tests."""

@@ -100,7 +100,7 @@ def _named(name: str, value: Any) -> Any:
 
 def _thread(thread: SubjectThread) -> dict[str, Any]:
     return {
-        "envelope": _fields(thread.envelope),
+        "envelope": _envelope(thread.envelope),
         "attempts": [public(a) for a in sorted(thread.attempts.values(), key=lambda a: a.uid)],
         "holds": [public(h) for h in sorted(thread.holds.values(), key=lambda h: h.uid)],
         "dead_letters": [public(d) for d in sorted(thread.dead_letters.values(), key=lambda d: d.uid)],
@@ -115,7 +115,7 @@ def _standing(standing: Standing) -> dict[str, Any]:
     thread = standing.situation.thread
     return {
         "subject": _fields(standing.subject),
-        "execution": _fields(thread.envelope),
+        "execution": _envelope(thread.envelope),
         "leases": [public(a) for a in thread.live_attempts],
         "holds": [public(h) for h in thread.active_holds],
         "dead_letter": public(thread.open_dead_letter),
@@ -134,6 +134,10 @@ def _attempt(attempt: Attempt) -> dict[str, Any]:
     return {"record": euid.format_euid(euid.RECORD, record_of(attempt.uid)), **_fields(attempt)}
 
 
+def _envelope(envelope: Envelope) -> dict[str, Any]:
+    return {**_fields(envelope), "terminal": envelope.terminal}
+
+
 def _model(model: BaseModel) -> dict[str, Any]:
     return _described(type(model), {name: getattr(model, name) for name in type(model).model_fields})
 
@@ -143,6 +147,7 @@ _FORMS: tuple[tuple[type | tuple[type, ...], Callable[[Any], Any]], ...] = (
     (ActionResult, lambda result: result.as_dict() | {"replayed": result.replayed}),
     (Standing, _standing),
     (Edge, _edge),
+    (Envelope, _envelope),
     (Attempt, _attempt),
     (SubjectThread, _thread),
     (BaseModel, _model),

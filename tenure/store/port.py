@@ -288,7 +288,8 @@ class Store(Protocol):
 
     def ledger_after(self, tenant: int, after: int, up_to: int, limit: int) -> Op[list[Fact]]:
         """The facts of a tenant after one position up to another, in order of position. What is below the horizon is
-        complete (``tenure.ledger.horizon``)."""
+        complete (``tenure.ledger.horizon``).
+        """
         ...
 
     # Verify ------------------------------------------------------------------------------------------------------

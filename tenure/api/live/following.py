@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncGenerator, Iterator
 from contextlib import contextmanager
 
 from tenure.api.gateway import Gateway
@@ -106,7 +106,7 @@ class Following:
 
     async def listen(
         self, identity: Identity, after: int | None, heartbeat: float
-    ) -> AsyncIterator[tuple[list[Fact], int]]:
+    ) -> AsyncGenerator[tuple[list[Fact], int]]:
         """Facts as they come, each time with the position that was reached; without facts at least each ``heartbeat``."""
         with self._listening(identity, await self.safe()) as tail:
             position = after if after is not None else tail.end

@@ -85,7 +85,12 @@ async def submit_subjects(
 
 
 async def _submit_all(
-    chunks: AsyncIterator[bytes], longest: int, key: str | None, gateway: Gateway, identity: Identity, answers: IO[bytes]
+    chunks: AsyncIterator[bytes],
+    longest: int,
+    key: str | None,
+    gateway: Gateway,
+    identity: Identity,
+    answers: IO[bytes],
 ) -> None:
     waiting: list[_Line] = []
     size = number = 0

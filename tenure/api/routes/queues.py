@@ -61,7 +61,11 @@ def _summary(counted: _Counted) -> dict[str, Any]:
 @router.get("/queues", operation_id="list_queues", summary="All queues with their numbers",
             response_model=Page[QueueSummary])  # fmt: skip
 async def list_queues(
-    identity: Observer, gateway: GatewayOf, limit: Limit = 50, cursor_: CursorParameter = None, window_seconds: Window = 300
+    identity: Observer,
+    gateway: GatewayOf,
+    limit: Limit = 50,
+    cursor_: CursorParameter = None,
+    window_seconds: Window = 300,
 ) -> Answer:
     """Active queues, the most urgent first, each with S1's sixteen metrics."""
     after = cursor.opened(cursor_, "queues") if cursor_ else None

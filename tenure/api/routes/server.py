@@ -70,6 +70,6 @@ async def ready(gateway: GatewayOf) -> Answer:
 async def metrics(request: Request, identity: MetricsReader, gateway: GatewayOf) -> Response:
     """S1's sixteen metrics of each queue of the tenant, exact; and requests, connections, event loop and process."""
     runtime: RuntimeMetrics = request.app.state.runtime_metrics
-    counts = await gateway.perform(identity, lambda caller: ops.metrics(caller))
+    counts = await gateway.perform(identity, ops.metrics)
     body = exposed(identity.tenant_key, counts) + generate_latest(runtime.registry)
     return Response(body, media_type=CONTENT_TYPE_LATEST)

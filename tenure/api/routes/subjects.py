@@ -70,7 +70,9 @@ async def get_history(subject: Subject, identity: Observer, gateway: GatewayOf) 
     return await answered(gateway, identity, lambda caller: reading.history(caller, subject))
 
 
-@router.get("/subjects/{subject_euid}/as-of", operation_id="as_of", summary="A subject as it was", response_model=Thread)
+@router.get(
+    "/subjects/{subject_euid}/as-of", operation_id="as_of", summary="A subject as it was", response_model=Thread
+)
 async def as_of(
     subject: Subject, identity: Observer, gateway: GatewayOf,
     seq: Annotated[int | None, Query(ge=1, lt=2**31, description="After this many facts.", examples=[1])] = None,

@@ -40,6 +40,7 @@ HoldName = Annotated[str, _described(euid.HOLD, "a hold")]
 DeadLetterName = Annotated[str, _described(euid.DEAD_LETTER, "a dead letter")]
 TenantName = Annotated[str, _described(euid.TENANT, "a tenant")]
 TemplateName = Annotated[str, _described(euid.TEMPLATE, "a template")]
+PrincipalName = Annotated[str, _described(euid.PRINCIPAL, "a principal")]
 AnyName = Annotated[str, _described(euid.SUBJECT, "any object")]
 
 Revision = Annotated[int, Field(ge=1, lt=2**31, description="Grows with every change.", examples=[3])]

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from tenure.api.schemas.fields import LeaseName, LeaseToken, RecordName, Revision, Seq, SubjectName, WorkerName
 from tenure.model.states import State
 
-_EXAMPLE = {
+_EXAMPLE: dict[str, Any] = {
     "action": "complete_queue_execution", "subject": "SX-YGJ24", "state": "COMPLETED", "revision": 3, "seq": 4,
     "at": "2026-03-01T12:03:10.000000+00:00", "queue_key": "extraction", "lease": "LX-YGJ48", "record": "RX-YGJ5A",
     "worker": "WX-YGJ24", "replayed": False,

@@ -28,7 +28,7 @@ class Page(BaseModel, Generic[T]):
 Limit = Annotated[int, Query(ge=1, le=MOST, description=f"How many at most, 1 to {MOST}.", examples=[50])]
 CursorParameter = Annotated[
     str | None,
-    Query(alias="cursor", max_length=1000, description="`next` of the page before; without it the list begins.")
+    Query(alias="cursor", max_length=1000, description="`next` of the page before; without it the list begins."),
 ]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -11,7 +11,7 @@ from tenure.api.schemas.fields import QueueName, Revision, Seq, TenantName
 from tenure.model.queue import BackoffMode
 from tenure.model.states import State
 
-_POLICY_EXAMPLE = {
+_POLICY_EXAMPLE: dict[str, Any] = {
     "euid": "QX-YGJ24", "tenant": "TX-16JH", "queue_key": "extraction", "display_name": "Extraction", "enabled": True,
     "manual_only": False, "operator_visible": True, "dispatch_priority": 100,
     "subject_template_codes": ["content/material/specimen/1.0"], "eligible_states": ["READY", "FAILED_RETRYABLE"],

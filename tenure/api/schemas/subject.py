@@ -80,7 +80,7 @@ class Reasons(BaseModel):
     reasons: list[Reason]
 
 
-_EXAMPLE = {
+_EXAMPLE: dict[str, Any] = {
     "subject": {
         "euid": "SX-YGJ24", "tenant": "TX-16JH", "template": "content/material/specimen/1.0", "name": "MX-20001",
         "external_ref": "LIMS-4711", "properties": {"volume_ul": 50}, "payload_ref": None, "correlation_id": None,

@@ -7,17 +7,18 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from tenure.api.schemas.fields import Revision, Seq, TenantName, WorkerName
+from tenure.api.schemas.fields import PrincipalName, Revision, Seq, TenantName, WorkerName
 from tenure.model.states import WorkerStatus, WorkerType
 from tenure.model.worker import Worker
 from tenure.sdk.public_form import public
 
-_EXAMPLE = {
+_EXAMPLE: dict[str, Any] = {
     "euid": "WX-YGJ24", "tenant": "TX-16JH", "worker_key": "worker://lab/extractor-1", "display_name": "Extractor 1",
     "worker_type": "SERVICE", "status": "ONLINE", "effective_status": "ONLINE", "capabilities": ["wetlab.extraction"],
     "site_scope": ["sfo"], "platform_scope": [], "assay_scope": [], "max_concurrent_leases": 1,
     "heartbeat_at": "2026-03-01T12:00:00.000000+00:00", "heartbeat_ttl_seconds": 60, "build_version": "1.4.2",
-    "host": "lab-7", "process_identity": "4711", "incarnation": 1, "drain_requested": False, "disabled_reason": None,
+    "host": "lab-7", "process_identity": "4711", "owner": "UX-YGJ24", "incarnation": 1,
+    "drain_requested": False, "disabled_reason": None,
     "last_error_at": None, "last_error_class": None, "revision": 1, "seq": 1,
     "created_at": "2026-03-01T12:00:00.000000+00:00",
 }  # fmt: skip
@@ -45,6 +46,9 @@ class WorkerShown(BaseModel):
     build_version: str
     host: str
     process_identity: str
+    owner: PrincipalName | None = Field(
+        description="The principal that registered it over HTTP: only that one acts as it."
+    )
     incarnation: int = Field(description="Counts its registrations; only the newest may claim, beat and renew.")
     drain_requested: bool
     disabled_reason: str | None

@@ -36,7 +36,9 @@ class ClaimBody(GuardedBody):
     limit: int = Field(1, ge=1, le=1000, description="How many at most.")
     subject_euid: SubjectEuid | None = Field(None, description="Exactly this one, or nothing.")
     start: bool = Field(False, description="Begin at once: RUNNING instead of leased.")
-    ttl_seconds: _TTL | None = Field(None, description="How long the leases last; the queue's time where it is left out.")
+    ttl_seconds: _TTL | None = Field(
+        None, description="How long the leases last; the queue's time where it is left out."
+    )
     lease_token: LeaseToken | None = Field(
         None, description="A secret of your own that is to prove the leases. Left out, the server makes one: a fresh one, or "
         "with an idempotency key the same for each repetition with the same credential.",
@@ -105,7 +107,9 @@ class CompleteBody(LeaseBody):
 
     def details(self) -> dict[str, Any]:
         """What is said besides who holds it."""
-        return self.given("lease_euid", "worker_euid", "lease_token", "output_euids") | {"outputs": tuple(self.output_euids)}
+        return self.given("lease_euid", "worker_euid", "lease_token", "output_euids") | {
+            "outputs": tuple(self.output_euids)
+        }
 
 
 class FailBody(LeaseBody):

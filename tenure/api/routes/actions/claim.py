@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import contextlib
 import hashlib
 import hmac
 from typing import Any
@@ -11,7 +12,7 @@ from typing import Any
 from fastapi import APIRouter, Request
 
 from tenure.api.answers import Answer
-from tenure.api.authentication import GatewayOf, WorkerIdentity, secret_of
+from tenure.api.authentication import COOKIE, GatewayOf, WorkerIdentity
 from tenure.api.body import JsonRoute
 from tenure.api.gateway import Gateway
 from tenure.api.hanging_up import hung_up
@@ -72,7 +73,8 @@ def _token(body: ClaimBody, key: str | None, request: Request) -> Token:
     if key is None:
         return Token()
     told = f"lease\0{body.worker_euid}\0{body.queue_key}\0{key}"
-    digest = hmac.new(secret_of(request).encode(), told.encode("utf-8", "surrogatepass"), hashlib.sha256).digest()
+    credential = request.headers.get("authorization") or request.cookies.get(COOKIE, "")
+    digest = hmac.new(credential.encode(), told.encode("utf-8", "surrogatepass"), hashlib.sha256).digest()
     return Token(base64.urlsafe_b64encode(digest).decode().rstrip("="))
 
 
@@ -81,15 +83,16 @@ async def _give_back(gateway: Gateway, identity: Identity, taken: list[Claimed],
 
     def release(caller: Caller, item: Claimed) -> Op[Any]:
         request = ReleaseLease(
-            lease=item.lease, worker=item.worker, token_hash=token.digest, reason="the client hung up before it was told"
+            lease=item.lease,
+            worker=item.worker,
+            token_hash=token.digest,
+            reason="the client hung up before it was told",
         )
         return releasing.release(caller, request)
 
     async def one(item: Claimed) -> None:
-        try:
+        with contextlib.suppress(TenureError):  # then it lapses by itself
             await gateway.perform(identity, lambda caller: release(caller, item))
-        except TenureError:
-            pass  # it lapses by itself
 
     await asyncio.gather(*(one(item) for item in taken))
 

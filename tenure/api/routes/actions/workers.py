@@ -35,7 +35,9 @@ async def _answered(gateway: Gateway, identity: Identity, make: Callable[[Caller
     )
 
 
-@router.post("/register-worker", operation_id="register_worker", summary="Register a worker", response_model=WorkerShown)
+@router.post(
+    "/register-worker", operation_id="register_worker", summary="Register a worker", response_model=WorkerShown
+)
 async def register_worker(
     body: RegisterWorkerBody, identity: WorkerIdentity, gateway: GatewayOf, idempotency_key: IdempotencyKeyHeader = None
 ) -> Answer:
