@@ -1,4 +1,4 @@
-"""How far the ledger can be read without skipping anything (design 05, Out; docs/decisions/0010-reading-the-ledger.md).
+"""How far the ledger can be read without skipping anything (design 05, Out; docs/decisions/0011-reading-the-ledger.md).
 
 Positions are drawn while transactions run, and transactions end in another order: a reader that has gone past a position
 would miss the fact that turns up there later. So a position is safe only once every transaction has ended that had begun

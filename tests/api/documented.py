@@ -93,7 +93,7 @@ class Documented:
 
     def get(self, path: str, **params: Any) -> Any:
         """What a read answers; it must succeed."""
-        response = self.request("GET", path, params={k: v for k, v in params.items() if v is not None})
+        response = self.request("GET", path, params={k: v for k, v in params.items() if v is not None} or None)
         assert response.status_code == 200, response.text
         return response.json()
 

@@ -17,6 +17,7 @@ from tenure.api.body import JsonRoute
 from tenure.api.gateway import Gateway
 from tenure.api.hanging_up import hung_up
 from tenure.api.live.waiting import Waiting
+from tenure.api.ownership import require_own_worker
 from tenure.api.schemas.guards import IdempotencyKeyHeader
 from tenure.api.schemas.outcome import Claims
 from tenure.api.schemas.working import ClaimBody
@@ -44,6 +45,7 @@ async def claim(
     Where there is none, the answer is an empty list, after ``wait_seconds`` at the latest: it comes as soon as there is work.
     """
     key = body.keyed(idempotency_key)
+    await require_own_worker(gateway, identity, body.worker_euid)
     token = _token(body, key, request)
     wanted = validated(
         ClaimItems, worker=body.worker_euid, incarnation=body.incarnation, queue_key=body.queue_key,

@@ -11,6 +11,7 @@ from tenure.api.answers import Answer, answered
 from tenure.api.authentication import GatewayOf, WorkerIdentity
 from tenure.api.body import JsonRoute
 from tenure.api.gateway import Gateway
+from tenure.api.ownership import require_own_worker
 from tenure.api.schemas.guards import IdempotencyKeyHeader
 from tenure.api.schemas.outcome import ActionResult
 from tenure.api.schemas.working import (
@@ -33,6 +34,7 @@ router = APIRouter(prefix="/actions", tags=["work"], route_class=JsonRoute)
 async def _act(
     gateway: Gateway, identity: Identity, body: LeaseBody, key: str | None, operation: Callable[..., Op[Any]]
 ) -> Answer:
+    await require_own_worker(gateway, identity, body.worker_euid)
     return await answered(
         gateway, identity,
         lambda caller: operation(

@@ -11,6 +11,7 @@ from tenure.api.answers import Answer, answered
 from tenure.api.authentication import Admin, GatewayOf, WorkerIdentity
 from tenure.api.body import JsonRoute
 from tenure.api.gateway import Gateway
+from tenure.api.ownership import require_own_worker
 from tenure.api.schemas.guards import IdempotencyKeyHeader
 from tenure.api.schemas.registry import HeartbeatBody, RegisterWorkerBody, WorkerStatusBody
 from tenure.api.schemas.worker import WorkerShown, shown
@@ -54,6 +55,7 @@ async def heartbeat_worker(
 ) -> Answer:
     """The worker as it stands, so that it learns that it is to drain. Beat at a third of heartbeat_ttl_seconds."""
     body.keyed(idempotency_key)
+    await require_own_worker(gateway, identity, body.worker_euid)
     return await _answered(
         gateway, identity,
         lambda caller: workers.heartbeat_worker(caller, body.worker_euid, body.incarnation, body.error_class),
