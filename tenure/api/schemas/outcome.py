@@ -60,6 +60,7 @@ class ClaimedShown(BaseModel):
     properties: dict[str, Any]
     payload_ref: str | None
     correlation_id: str | None
+    submitted_in: str | None = Field(description="The trace in which it was submitted, hexadecimal.")
 
 
 class Claims(BaseModel):
