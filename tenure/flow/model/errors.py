@@ -82,3 +82,9 @@ class SignalsFull(Conflict):
     """So many signals wait to be taken that no more are kept."""
 
     code = "signals_full"
+
+
+class RunActive(Conflict):
+    """This needs a run that has ended."""
+
+    code = "run_active"

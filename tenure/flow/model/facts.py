@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
@@ -30,6 +30,7 @@ Label = Annotated[str, StringConstraints(min_length=1, max_length=500)]
 Sentence = Annotated[str, StringConstraints(max_length=2000)]
 Outcome = Literal["ok", "error", "canceled"]
 Status = Literal["COMPLETED", "FAILED", "CANCELED"]
+Decided = Literal["resumed", "approved", "rejected", "expired", "canceled"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +45,9 @@ class RunDraft:
 
 class _Value(BaseModel):
     model_config = ConfigDict(frozen=True, extra="ignore", strict=True)
+
+
+_V = TypeVar("_V", bound=_Value)
 
 
 class RunFact(_Value):
@@ -210,7 +214,7 @@ class StepResolved(_Transition):
     TYPE = "run.step_resolved"
     ACTION = "resolve_step"
 
-    decision: Literal["resumed", "approved", "rejected", "expired", "canceled"]
+    decision: Decided
     comment: Sentence | None = None
 
 
@@ -380,9 +384,9 @@ TYPES: dict[str, type[RunFact]] = {
 """The fact types of a run; ``ACTION`` is the action key that appends each."""
 
 
-def in_portions(values: Sequence[_Value]) -> Iterator[list[Any]]:
+def in_portions(values: Sequence[_V]) -> Iterator[list[_V]]:
     """``values`` in lists that each fit into one fact."""
-    portion: list[Any] = []
+    portion: list[_V] = []
     size = 0
     for value in values:
         length = len(canonical_json(value.model_dump(mode="json", exclude_defaults=True)).encode()) + 2

@@ -1,0 +1,145 @@
+"""apply: the work of runnables came to an end; the ends are kept, and what follows follows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tenure.flow.model.bits import has
+from tenure.flow.model.commands import CancelWork
+from tenure.flow.model.decisions.ending import OWN, end_step
+from tenure.flow.model.decisions.maps import verdict
+from tenure.flow.model.decisions.plan import go_on
+from tenure.flow.model.decisions.unfolding import Context, Decision, Refusal, Unfolding, unfold
+from tenure.flow.model.definition import WorkflowDefinition
+from tenure.flow.model.errors import ResultConflict
+from tenure.flow.model.facts import ItemEnd, RunnableApplied, StepError, in_portions
+from tenure.flow.model.names import Runnable, parse_runnable
+from tenure.flow.model.requests import Ended
+from tenure.flow.model.state import Phase, RunState, StepState
+
+#: A failed map names no more than this many bytes of what an item said.
+_MAX_MESSAGE = 2000
+
+
+def decide_apply(
+    state: RunState, definition: WorkflowDefinition, news: Sequence[Ended], context: Context, *, strict: bool = False
+) -> Decision:
+    """Apply how runnables ended. What was applied before is left; what does not fit is refused, not raised.
+
+    A refusal changes nothing and keeps nothing else from being applied, because one transaction may tell of the work of
+    many runs. ``strict`` raises ``ResultConflict`` for the first instead.
+    """
+    unfolding = unfold(state, definition, context)
+    items: dict[Runnable, list[ItemEnd]] = {}
+    for one in news:
+        refusal = _refusal(unfolding, one, items)
+        if refusal is not None:
+            unfolding.refusals.append(refusal)
+        elif not _known(unfolding.state, one, items):
+            _apply(unfolding, one, items)
+    if strict and unfolding.refusals:
+        first = unfolding.refusals[0]
+        raise ResultConflict(
+            f"The end of {first.runnable!r} was not applied: {first.message}.",
+            "Look at the run: its timeline tells what was applied, and when.",
+            runnable=first.runnable, reason=first.code,
+        )  # fmt: skip
+    for runnable, ends in items.items():
+        _apply_items(unfolding, runnable, ends)
+    if unfolding.facts:
+        go_on(unfolding)
+    return unfolding.decision()
+
+
+def decide_continue(state: RunState, definition: WorkflowDefinition, context: Context) -> Decision:
+    """Whatever should have followed and did not, after a torn write; nothing where nothing is torn."""
+    unfolding = unfold(state, definition, context)
+    go_on(unfolding)
+    return unfolding.decision()
+
+
+def _refusal(unfolding: Unfolding, one: Ended, items: dict[Runnable, list[ItemEnd]]) -> Refusal | None:
+    state, runnable = unfolding.state, parse_runnable(one.runnable)
+    step = state.under_way(Runnable(runnable.step, runnable.iteration)) if runnable is not None else None
+    if state.end is not None:
+        return Refusal(one.runnable, "run_ended", f"the run has ended: {state.end.status}")
+    if runnable is None or step is None:
+        late = runnable is not None and runnable.iteration < state.step(runnable.step).iteration
+        if late:
+            return Refusal(one.runnable, "stale_iteration", "the step was done again since")
+        return Refusal(one.runnable, "not_planned", "this run has planned no such runnable")
+    if step.kind in OWN or step.kind in ("log", "adopted"):
+        return Refusal(one.runnable, "not_dispatched", f"nobody but the run itself ends a {step.kind} step")
+    if (runnable.index is None) != (step.items is None):
+        return Refusal(
+            one.runnable, "not_planned", "it names an item where there is none, or none where there are some"
+        )
+    if step.items is not None and runnable.index is not None and runnable.index >= step.items.planned:
+        return Refusal(one.runnable, "not_planned", "this item of the map is not planned yet")
+    if _differs(step, runnable, one):
+        return Refusal(one.runnable, "result_conflict", "it ended before with another result")
+    return None
+
+
+def _differs(step: StepState, runnable: Runnable, one: Ended) -> bool:
+    if step.items is not None and runnable.index is not None:
+        before = {"ok": step.items.ok, "error": step.items.error, "canceled": step.items.canceled}
+        return has(step.items.ended, runnable.index) and not has(before[one.outcome], runnable.index)
+    if not step.ended:
+        return False
+    if step.phase is not Phase(one.outcome):
+        # Work that was canceled because it was late has failed; and so has work that somebody else canceled.
+        return not (
+            one.outcome == "canceled" and step.error is not None and step.error.code in ("deadline", "canceled")
+        )
+    return one.outcome == "ok" and (step.ref, step.result_hash) != (one.ref, one.hash)
+
+
+def _known(state: RunState, one: Ended, items: dict[Runnable, list[ItemEnd]]) -> bool:
+    runnable = parse_runnable(one.runnable)
+    assert runnable is not None
+    whole = Runnable(runnable.step, runnable.iteration)
+    step = state.under_way(whole)
+    assert step is not None
+    if step.items is not None and runnable.index is not None:
+        told = any(end.index == runnable.index for end in items.get(whole, ()))
+        return step.ended or told or has(step.items.ended, runnable.index)
+    return step.ended
+
+
+def _apply(unfolding: Unfolding, one: Ended, items: dict[Runnable, list[ItemEnd]]) -> None:
+    runnable = parse_runnable(one.runnable)
+    assert runnable is not None
+    if one.dead_letter and _waits(unfolding, runnable):
+        return
+    if runnable.index is not None:
+        end = ItemEnd(index=runnable.index, outcome=one.outcome, ref=one.ref, hash=one.hash)
+        items.setdefault(Runnable(runnable.step, runnable.iteration), []).append(end)
+        return
+    error = None
+    if one.outcome == "error":
+        error = StepError(
+            code=(one.error_code or one.error_class or "failed")[:500], error_class=one.error_class,
+            message=one.message[:_MAX_MESSAGE] if one.message else None,
+        )  # fmt: skip
+    end_step(unfolding, runnable, one.outcome, ref=one.ref, hash=one.hash, error=error, untouched=one.untouched)
+
+
+def _waits(unfolding: Unfolding, runnable: Runnable) -> bool:
+    """A dead letter may wait for an operator, unless the run is to stop."""
+    step = unfolding.definition.by_name.get(runnable.step)
+    return unfolding.state.stop is None and getattr(step, "on_dead_letter", "fail") == "wait"
+
+
+def _apply_items(unfolding: Unfolding, runnable: Runnable, ends: list[ItemEnd]) -> None:
+    before = unfolding.state.under_way(runnable)
+    definition = unfolding.definition.step(runnable.step)
+    open_before = before is not None and verdict(definition, before) is None
+    for portion in in_portions(sorted(ends, key=lambda end: end.index)):
+        unfolding.append(RunnableApplied(step=runnable.step, iteration=runnable.iteration, items=portion))
+    after = unfolding.state.under_way(runnable)
+    if after is None or after.items is None or unfolding.state.stop is not None or after.late:
+        return
+    decided = verdict(definition, after)
+    if open_before and decided is not None and after.items.open:
+        unfolding.command(CancelWork(runnable, "items_failed" if decided == "error" else "first_succeeded"))
