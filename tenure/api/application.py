@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from fastapi import FastAPI
 
 from tenure import __version__
-from tenure.api import openapi, problem
+from tenure.api import identity, openapi, problem
 from tenure.api.body_limit import BodyLimit
 from tenure.api.gateway import Gateway
 from tenure.api.live.following import Following
@@ -63,6 +63,7 @@ def create_application(settings: ServerSettings) -> FastAPI:
     for router in _ROUTERS:
         application.include_router(router, prefix=PREFIX)
     application.include_router(server.router)
+    identity.install(application, settings)
     return application
 
 

@@ -9,6 +9,8 @@ from fastapi import Depends, Request, Security
 from fastapi.security import APIKeyCookie, HTTPAuthorizationCredentials, HTTPBearer
 
 from tenure.api.gateway import Gateway
+from tenure.api.limits import Limits
+from tenure.api.same_origin import require_same_origin
 from tenure.engine.authentication import authenticate
 from tenure.model.errors import Unauthenticated
 from tenure.model.principal import Identity
@@ -31,20 +33,35 @@ async def identity_of(
     bearer: Annotated[HTTPAuthorizationCredentials | None, Security(_bearer)],
     cookie: Annotated[str | None, Security(_cookie)],
 ) -> Identity:
-    """The identity behind the request's credential. Raises Unauthenticated."""
+    """The identity behind the request's credential. Raises Unauthenticated, RateLimited, CrossSite."""
+    limits: Limits = request.app.state.limits
     secret = bearer.credentials if bearer is not None else cookie
     if not secret:
+        limits.request(request, None)
         raise Unauthenticated(
             "The request does not say who asks.", "Send Authorization: Bearer TOKEN; tenure token create makes one."
         )
+    if bearer is None:
+        require_same_origin(request)
     digest = digest_of(secret)
-    return await gateway_of(request).perform_unbound(lambda store: authenticate(store, digest))
+    limits.request(request, digest)
+    try:
+        identity = await gateway_of(request).perform_unbound(lambda store: authenticate(store, digest))
+    except Unauthenticated:
+        limits.disproved(digest)
+        raise
+    limits.proved(digest)
+    return identity
+
+
+Asker = Annotated[Identity, Depends(identity_of)]
+"""Whoever proves who they are, whatever they may do."""
 
 
 def requires(permission: Permission) -> Callable[..., Coroutine[Any, Any, Identity]]:
     """A dependency: the identity that asks, which has the permission. Raises Unauthenticated or Forbidden."""
 
-    async def permitted(identity: Annotated[Identity, Depends(identity_of)]) -> Identity:
+    async def permitted(identity: Asker) -> Identity:
         identity.demand(permission)
         return identity
 

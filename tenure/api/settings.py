@@ -34,6 +34,12 @@ class ServerSettings(BaseModel):
     session_ttl: Annotated[int, Field(ge=60)] = 12 * 3600
     rate_per_second: Annotated[float, Field(gt=0)] = 200.0
     rate_burst: Annotated[int, Field(ge=1)] = 400
+    anonymous_per_second: Annotated[float, Field(gt=0)] = 20.0
+    anonymous_burst: Annotated[int, Field(ge=1)] = 100
+    """For each address, as long as no credential has proved who asks."""
+    sign_in_per_minute: Annotated[float, Field(gt=0)] = 2.0
+    sign_in_burst: Annotated[int, Field(ge=1)] = 10
+    """Failed attempts to sign in under one name; from one address four times as many in a row."""
     max_body_bytes: Annotated[int, Field(ge=1024)] = 64 * 1024 * 1024
     max_line_bytes: Annotated[int, Field(ge=1024)] = 1024 * 1024
     """Of one line of a bulk submit, which as a whole may be of any length."""

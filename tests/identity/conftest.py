@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AsyncExitStack
 from typing import Any
 
+import httpx
 import pytest
 
+from tenure.api.application import create_application
 from tenure.api.gateway import Gateway
+from tenure.api.settings import ServerSettings
 from tenure.engine.authentication import authenticate
 from tenure.model.principal import Identity
 from tenure.sdk.client import Tenure
@@ -47,6 +51,31 @@ async def gateway(
     await made.close()
 
 
+@pytest.fixture
+async def served(migrated_database: str, clock: MovableClock, ours: Tenure) -> AsyncIterator[Serve]:
+    """Starts servers in this process: ``await served(**settings)`` gives an HTTP client of one."""
+    async with AsyncExitStack() as opened:
+
+        async def serve(*, address: str = "192.0.2.1", **settings: Any) -> httpx.AsyncClient:
+            settings = {"public_url": "https://tenure.test", "ui": False, "max_connections": 4} | settings
+            application = create_application(
+                ServerSettings(dsn=migrated_database, tenant="ours", clock=clock, **settings)
+            )
+            await opened.enter_async_context(application.router.lifespan_context(application))
+            transport = httpx.ASGITransport(application, client=(address, 1))
+            client = httpx.AsyncClient(transport=transport, base_url="https://tenure.test")
+            return await opened.enter_async_context(client)
+
+        yield serve
+
+
+@pytest.fixture
+async def http(served: Serve) -> httpx.AsyncClient:
+    """An HTTP client of a server as it is by default."""
+    return await served()
+
+
+Serve = Callable[..., Awaitable[httpx.AsyncClient]]
 Asker = Callable[..., Any]
 
 

@@ -1,0 +1,20 @@
+"""What a server needs to know who asks, put together: limits, signing in, principals and tokens."""
+
+from __future__ import annotations
+
+from fastapi import FastAPI
+
+from tenure.api.limits import Limits
+from tenure.api.password_check import PasswordCheck
+from tenure.api.routes import session
+from tenure.api.settings import ServerSettings
+
+PREFIX = "/api/v1"
+
+
+def install(application: FastAPI, settings: ServerSettings) -> None:
+    """Add it to the server's application."""
+    application.state.limits = Limits(settings)
+    application.state.passwords = PasswordCheck()
+    for router in (session.router,):
+        application.include_router(router, prefix=PREFIX)
