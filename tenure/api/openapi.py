@@ -37,6 +37,8 @@ _TAGS = [
     ("leases", "Exclusive claims, live and ended, each with its execution record."),
     ("triage", "Dead letters and holds: what waits for a person."),
     ("ledger", "Every change of anything, as a sequence to read or to follow."),
+    ("session", "Signing in and out, and who one is."),
+    ("identity", "Who may act: principals, their roles and their access tokens."),
     ("server", "Health and metrics."),
 ]
 

@@ -85,7 +85,8 @@ def clock() -> MovableClock:
 def server(api_database: str, clock: MovableClock) -> Iterator[Running]:
     """The server that most tests share."""
     settings = ServerSettings(
-        dsn=api_database, clock=clock, rate_per_second=100_000, rate_burst=100_000, heartbeat_seconds=0.2, ui=False
+        dsn=api_database, clock=clock, rate_per_second=100_000, rate_burst=100_000, anonymous_burst=100_000,
+        heartbeat_seconds=0.2, ui=False,
     )  # fmt: skip
     with running(settings) as made:
         yield made

@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from tenure.api import sessions
 from tenure.api.authentication import Asker, GatewayOf
+from tenure.api.body import JsonRoute
 from tenure.api.limits import Limits
 from tenure.api.password_check import PasswordCheck
 from tenure.api.same_origin import refuse_cross_site
@@ -16,7 +17,7 @@ from tenure.model.errors import Unauthenticated
 from tenure.model.json_text import instant
 from tenure.model.principal import Identity
 
-router = APIRouter(prefix="/session", tags=["session"])
+router = APIRouter(prefix="/session", tags=["session"], route_class=JsonRoute)
 
 _Line = StringConstraints(min_length=1, max_length=1000, pattern=r"^[^\x00]*$")
 
