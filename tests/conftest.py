@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import os
 import shutil
+import socket
 import subprocess
 import tempfile
 import time
@@ -148,7 +149,7 @@ def pooled(pg_cluster: Cluster, short_folder: Path) -> Iterator[Callable[[str], 
         )
     try:
         deadline = time.monotonic() + 10
-        while not (folder / ".s.PGSQL.6432").exists():
+        while not _listening(folder / ".s.PGSQL.6432"):
             assert process.poll() is None, (folder / "log").read_text()
             assert time.monotonic() < deadline, (folder / "log").read_text()
             time.sleep(0.01)
@@ -156,3 +157,8 @@ def pooled(pg_cluster: Cluster, short_folder: Path) -> Iterator[Callable[[str], 
     finally:
         process.terminate()
         process.wait(10)
+
+
+def _listening(path: Path) -> bool:
+    with socket.socket(socket.AF_UNIX) as trial:
+        return trial.connect_ex(str(path)) == 0
