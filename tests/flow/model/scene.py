@@ -33,9 +33,9 @@ T0 = datetime(2026, 1, 5, 12, tzinfo=UTC)
 RUN = 4096
 
 
-def fact(seq: int, type: str, data: Any = None, *, thread: int = RUN, at: datetime = T0, actor: str = "a", **more: Any):
+def fact(seq: int, kind: str, data: Any = None, *, thread: int = RUN, at: datetime = T0, actor: str = "a", **more: Any):
     """One fact of the run."""
-    return Fact(thread=thread, seq=seq, type=type, at=at, tenant=1, actor=actor, data=data, **more)
+    return Fact(thread=thread, seq=seq, type=kind, at=at, tenant=1, actor=actor, data=data, **more)
 
 
 @dataclass
@@ -157,9 +157,9 @@ class RunScene:
         results: dict[int, Any] = {}
         for one in self.facts:
             data = one.data or {}
-            if one.type == "run.runnable_applied" and data["step"] == runnable.step:
-                if data.get("iteration", 1) == runnable.iteration:
-                    results |= {i["index"]: self.values.get(i.get("ref")) for i in data.get("items", ())}
+            named = (data.get("step"), data.get("iteration", 1))
+            if one.type == "run.runnable_applied" and named == (runnable.step, runnable.iteration):
+                results |= {i["index"]: self.values.get(i.get("ref")) for i in data.get("items", ())}
         return [results.get(index) for index in range(max(results, default=-1) + 1)]
 
     def carry_out(self, command: Command) -> None:
@@ -209,6 +209,6 @@ class RunScene:
     def types(self) -> list[str]:
         return [one.type.removeprefix("run.") for one in self.facts]
 
-    def told(self, type: str) -> list[Any]:
+    def told(self, kind: str) -> list[Any]:
         """The data of all facts of that type."""
-        return [one.data for one in self.facts if one.type == f"run.{type}"]
+        return [one.data for one in self.facts if one.type == f"run.{kind}"]
