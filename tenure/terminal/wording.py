@@ -1,17 +1,14 @@
-"""How values read on a screen: ages, times, states, and text that users typed."""
+"""How values read in a terminal: those of ``tenure.wording``, and states in their colours."""
 
 from __future__ import annotations
 
-import json
-from datetime import datetime
 from typing import Any
 
 from rich.text import Text
 
-from tenure.model.json_text import instant
-from tenure.sdk.public_form import public
+from tenure.wording.values import NOTHING, age, clock, moment, rate, shown
 
-NOTHING = "–"
+__all__ = ["NOTHING", "STATE_STYLES", "age", "clock", "moment", "rate", "shown", "state"]
 
 STATE_STYLES = {
     "READY": "cyan", "RUNNING": "blue", "WAITING_EXTERNAL": "blue", "COMPLETED": "green", "SUCCEEDED": "green",
@@ -19,53 +16,8 @@ STATE_STYLES = {
     "ACTIVE": "blue", "EXPIRED": "yellow", "ABANDONED": "yellow", "ONLINE": "green", "OFFLINE": "red",
     "DRAINING": "yellow", "DISABLED": "red", "OPEN": "red",
 }  # fmt: skip
-_STEPS = ((86400, "d"), (3600, "h"), (60, "m"))
-
-
-def shown(value: Any) -> str:
-    """A value as text. Control characters, which could take the terminal over, are written out."""
-    if value is None or value == "":
-        return NOTHING
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, datetime):
-        return moment(value)
-    if isinstance(value, dict | list | tuple):
-        return shown(json.dumps(public(value), ensure_ascii=False, default=str)) if value else NOTHING
-    text = str(value).encode("utf-8", "backslashreplace").decode()
-    return "".join(c if c == "\n" or c.isprintable() else f"\\x{ord(c):02x}" for c in text)
 
 
 def state(value: Any) -> Text:
     """A state in its colour."""
     return Text(shown(value), style=STATE_STYLES.get(str(value), ""))
-
-
-def age(seconds: float | None) -> str:
-    """A duration in its two largest units: ``3h 20m``."""
-    if seconds is None:
-        return NOTHING
-    if seconds < 60:
-        return f"{max(seconds, 0):.0f}s" if seconds >= 10 else f"{max(seconds, 0):.1f}s"
-    for index, (size, unit) in enumerate(_STEPS):
-        if seconds >= size:
-            whole, rest = divmod(int(seconds), size)
-            smaller = _STEPS[index + 1] if index + 1 < len(_STEPS) else (1, "s")
-            part = rest // smaller[0]
-            return f"{whole}{unit} {part}{smaller[1]}" if part else f"{whole}{unit}"
-    return NOTHING
-
-
-def moment(value: datetime | None) -> str:
-    """A time to the second, in UTC."""
-    return NOTHING if value is None else instant(value)[:19].replace("T", " ") + "Z"
-
-
-def clock(value: datetime) -> str:
-    """The time of day to the millisecond, in UTC."""
-    return instant(value)[11:23]
-
-
-def rate(per_minute: float) -> str:
-    """A throughput with as many digits as it deserves."""
-    return f"{per_minute:,.0f}" if per_minute >= 10 else f"{per_minute:.1f}"

@@ -1,0 +1,1 @@
+"""How values, reasons and histories are worded for people. The terminal and the screens of ``/ui`` share it."""
