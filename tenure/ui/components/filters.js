@@ -1,0 +1,25 @@
+// What narrows a list. It takes effect as it is chosen; text, when Enter is pressed or the field is left.
+export default {
+  props: ["fields", "values", "label"],
+  emits: ["change"],
+  template: `
+    <form class="tn-filters" role="search" :aria-label="label" @submit.prevent>
+      <div v-for="field in fields" :key="field.name" class="tn-filter">
+        <label :for="'tn-filter-' + field.name">{{ field.label }}</label>
+        <select v-if="field.options" :id="'tn-filter-' + field.name" :name="field.name" :value="values[field.name] || ''" @change="change(field.name, $event.target.value)">
+          <option value="">{{ field.any || 'any' }}</option><option v-for="[value, words] in field.options" :key="value" :value="value">{{ words }}</option></select>
+        <input v-else :id="'tn-filter-' + field.name" :name="field.name" :value="values[field.name] || ''" autocomplete="off" :placeholder="field.any || 'any'" maxlength="200" @change="change(field.name, $event.target.value)">
+      </div>
+      <button v-if="narrowed" type="button" class="tn-button is-small" @click="$emit('change', {})">Clear</button>
+    </form>`,
+  computed: {
+    narrowed() {
+      return Object.values(this.values).some((value) => value);
+    },
+  },
+  methods: {
+    change(name, value) {
+      this.$emit("change", { ...this.values, [name]: value.trim() });
+    },
+  },
+};

@@ -1,0 +1,199 @@
+"""One open page of one person: its frame, the screen in it, and the loop that keeps it live."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import secrets
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+import psycopg
+from nicegui import Client, background_tasks, ui
+from nicegui.element import Element
+
+from tenure.engine import clock
+from tenure.model.errors import NotFound, TenureError, Unauthenticated
+from tenure.model.json_text import instant
+from tenure.ui import places
+from tenure.ui.actions.action import Action
+from tenure.ui.actions.dialog import Dialog
+from tenure.ui.components.notices import Notices
+from tenure.ui.components.shell import Shell
+from tenure.ui.frame import KEYS, NAVIGATION
+from tenure.ui.screen import Screen
+from tenure.ui.screens import route
+from tenure.ui.screens.problem import ProblemScreen
+from tenure.ui.visitor import Visitor
+
+_log = logging.getLogger("tenure.ui")
+PERIOD = 2.0
+"""Seconds between two looks while the page is visible."""
+_PATIENCE = 6.0
+"""Seconds after which a look that has no answer counts as trouble."""
+_AWAY = "The database does not answer"
+
+
+class Page:
+    """Shows screens to one visitor. All that changes it goes through one lock, one thing after the other."""
+
+    def __init__(self, client: Client, visitor: Visitor) -> None:
+        self.visitor = visitor
+        self._client = client
+        self._screen: Screen | None = None
+        self._address = places.DASHBOARD
+        self._visible = True
+        self._turn = asyncio.Lock()
+        self._stale = True
+        self._live: asyncio.Task[None] | None = None
+
+    async def start(self, address: str) -> None:
+        """Build the frame with the first screen in it. Raises Unauthenticated; the visitor has been proved."""
+        identity = self.visitor.identity
+        person = {
+            "name": identity.actor, "display": identity.principal.display_name or identity.actor.partition(":")[2],
+            "roles": sorted(str(role) for role in identity.roles),
+        }  # fmt: skip
+        self._shell = Shell(
+            person=person, tenant=identity.tenant_key, places=NAVIGATION, keys=KEYS, current="", trouble=None, now=None,
+            busy=False,
+        )  # fmt: skip
+        self._shell.when("open", self.open)
+        self._shell.when("visible", self._seen)
+        with self._shell:
+            self._content: Element = Element("div")
+            self._notices = Notices()
+            self._dialog = Dialog(self._notices, self.refresh)
+        await self._show(address)
+        self._client.on_connect(self._begin)
+        self._client.on_disconnect(self._end)
+
+    def ask(self, action: Action) -> None:
+        """Open the form of an action."""
+        self._dialog.ask(action)
+
+    def say(self, text: str, *, href: str | None = None, link: str = "", tone: str | None = None) -> None:
+        """Show a message."""
+        self._notices.say(text, href=href, link=link, tone=tone)
+
+    async def open(self, address: str) -> None:
+        """Change to the screen of an address, in place."""
+        async with self._turn:
+            try:
+                await self.visitor.prove()
+            except Unauthenticated:
+                self._leave()
+                return
+            except (TenureError, psycopg.Error) as error:
+                self._trouble(error)
+            await self._show(str(address))
+            self._shell.run_method("arrived", self._title(), True)
+
+    async def visit(self, address: str) -> None:
+        """Lead the browser to an address of these screens, in place."""
+        self._shell.run_method("visit", address)
+
+    async def refresh(self) -> None:
+        """Look again, at once."""
+        async with self._turn:
+            await self._look()
+
+    async def _show(self, address: str) -> None:
+        self._address = address
+        parts = urlsplit(address)
+        kind, path = route.found(unquote(parts.path).removeprefix(places.MOUNT))
+        screen = kind(self, path, dict(parse_qsl(parts.query)))
+        try:
+            await self._loaded(screen)
+            if (other := screen.elsewhere()) is not None:
+                self._shell.run_method("replace", other)
+        except (TenureError, psycopg.Error, TimeoutError) as error:
+            self._trouble(error)
+            screen = ProblemScreen.of(self, error)
+            self._stale = not isinstance(error, NotFound)
+        except Exception as error:
+            screen = ProblemScreen.of(self, self._incident(error))
+            self._stale = True
+        else:
+            self._stale = False
+        self._screen = screen
+        self._content.clear()
+        with self._content:
+            screen.build()
+            screen.update()
+        self._shell.show(current=route.place_of(parts.path))
+        ui.page_title(self._title())
+
+    async def _look(self) -> None:
+        if self._client.is_deleted:
+            return
+        try:
+            await self.visitor.prove()
+            if self._stale or self._screen is None:
+                await self._show(self._address)
+                return
+            await self._loaded(self._screen)
+            with self._client:
+                self._screen.update()
+        except Unauthenticated:
+            self._leave()
+        except NotFound:
+            self._stale = True
+        except (TenureError, psycopg.Error, TimeoutError) as error:
+            self._trouble(error)
+        except Exception as error:
+            self._incident(error)
+
+    async def _loaded(self, screen: Screen) -> None:
+        async with asyncio.timeout(_PATIENCE):
+            await screen.load()
+            now = await self.visitor.read(clock.now)
+        self._shell.show(now=instant(now), trouble=None)
+
+    def _trouble(self, error: BaseException) -> None:
+        if isinstance(error, NotFound):
+            return
+        if isinstance(error, TenureError) and error.status != 503:
+            told = {"title": error.message, "text": error.hint}
+        else:
+            told = {
+                "title": f"{_AWAY}.",
+                "text": "What you see may be old. This page goes on by itself as soon as it is back.",
+            }
+        self._shell.show(trouble=told)
+
+    def _incident(self, error: Exception) -> TenureError:
+        incident = secrets.token_hex(6)
+        _log.error("Incident %s: a screen failed unexpectedly.", incident, exc_info=error)
+        told = TenureError(
+            f"Something went wrong that should not. Incident {incident}.",
+            "Give the number to whoever runs this server: the log has the details.",
+        )
+        self._trouble(told)
+        return told
+
+    def _leave(self) -> None:
+        with self._client:
+            ui.navigate.to(places.sign_in(self._address).removeprefix(places.MOUNT))
+
+    def _title(self) -> str:
+        return f"{self._screen.title} · Tenure" if self._screen is not None else "Tenure"
+
+    async def _seen(self, visible: bool) -> None:
+        came_back, self._visible = visible and not self._visible, bool(visible)
+        if came_back:
+            await self.refresh()
+
+    def _begin(self) -> None:
+        if self._live is None or self._live.done():
+            self._live = background_tasks.create(self._keep_live(), name="tenure: a page is kept live")
+
+    def _end(self) -> None:
+        if self._live is not None:
+            self._live.cancel()
+            self._live = None
+
+    async def _keep_live(self) -> None:
+        while not self._client.is_deleted:
+            await asyncio.sleep(PERIOD)
+            if self._visible:
+                await self.refresh()

@@ -1,0 +1,50 @@
+"""The addresses of all screens."""
+
+from __future__ import annotations
+
+from urllib.parse import quote, urlencode
+
+from tenure.model import euid
+
+MOUNT = "/ui"
+DASHBOARD = f"{MOUNT}/"
+SIGN_IN = f"{MOUNT}/sign-in"
+DESK = f"{MOUNT}/desk"
+WORKERS = f"{MOUNT}/workers"
+LEASES = f"{MOUNT}/leases"
+WORKBENCH = f"{MOUNT}/workbench"
+SEARCH = f"{MOUNT}/search"
+
+
+def queue(queue_key: str) -> str:
+    """The screen of a queue."""
+    return f"{MOUNT}/queues/{quote(queue_key, safe='')}"
+
+
+def subject(uid: int, fact: int | None = None) -> str:
+    """The screen of a subject, at one of its facts where a number is given."""
+    return f"{MOUNT}/subjects/{euid.format_euid(euid.SUBJECT, uid)}{_at(fact)}"
+
+
+def worker(uid: int, fact: int | None = None) -> str:
+    """The screen of a worker, at one of its facts where a number is given."""
+    return f"{MOUNT}/workers/{euid.format_euid(euid.WORKER, uid)}{_at(fact)}"
+
+
+def workbench(view: str, **filters: str) -> str:
+    """The workbench with dead letters or holds."""
+    return f"{WORKBENCH}?{urlencode({'view': view} | filters)}"
+
+
+def search(text: str) -> str:
+    """What was found for a text."""
+    return f"{SEARCH}?{urlencode({'q': text})}"
+
+
+def sign_in(after: str) -> str:
+    """The sign-in page that leads on to ``after``."""
+    return f"{SIGN_IN}?{urlencode({'next': after})}" if after not in ("", DASHBOARD) else SIGN_IN
+
+
+def _at(fact: int | None) -> str:
+    return f"#fact-{fact}" if fact is not None else ""

@@ -1,0 +1,150 @@
+"""Queue detail: items in execution order, filters, what happened over time, quick claim (S1 section 10.1)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tenure.engine.caller import Caller
+from tenure.model.errors import QueueUnknown
+from tenure.model.ordering import OrderKey, order_key
+from tenure.model.queue import Queue
+from tenure.model.roles import Permission
+from tenure.sdk import operations as ops
+from tenure.store.operation import Op
+from tenure.store.records import Item, QueueCounts
+from tenure.ui import cells, places
+from tenure.ui.actions import on_desk
+from tenure.ui.actions.action import button
+from tenure.ui.components.heading import Heading
+from tenure.ui.components.listing import Listing
+from tenure.ui.components.properties import Properties
+from tenure.ui.components.section import block, section
+from tenure.ui.components.tiles import Tiles
+from tenure.ui.screen import Screen
+from tenure.ui.screens.paging import PAGE, Pages
+from tenure.wording.values import age, rate, shown
+
+_COLUMNS = [
+    {"key": "subject", "label": "Subject", "align": "tight"},
+    {"key": "name", "label": "Name"},
+    {"key": "state", "label": "State"},
+    {"key": "priority", "label": "Priority", "align": "right"},
+    {"key": "ready", "label": "Ready since"},
+    {"key": "due", "label": "Due"},
+    {"key": "attempts", "label": "Attempts", "align": "right"},
+    {"key": "tags", "label": "Site, platform, assay"},
+]
+
+
+class QueueScreen(Screen):
+    """One queue: what waits in it, in the order in which it will be taken."""
+
+    async def load(self) -> None:
+        """The queue with its counts and one page of items."""
+        self.title = self.path["queue_key"]
+        self._pages: Pages[OrderKey] = getattr(self, "_pages", Pages())
+        self._queue, self._counts, rows = await self.visitor.read(self._read)
+        self._items = self._pages.cut(rows)
+
+    def _read(self, caller: Caller) -> Op[tuple[Queue, QueueCounts, list[Item]]]:
+        key = self.path["queue_key"]
+        queue = yield from ops.queue(caller, key)
+        if queue is None:
+            raise QueueUnknown(f"There is no queue {key!r}.", "Look at the list of queues.")
+        counts = yield from ops.metrics(caller, [key])
+        items = yield from ops.queue_items(caller, key, limit=PAGE + 1, after=self._pages.after)
+        return queue, counts[0], items
+
+    def build(self) -> None:
+        """Head and numbers, charts, items, policy."""
+        self._heading = Heading(
+            title=self.title, mono=True, above={"href": places.DASHBOARD, "label": "Queues"}, acts=[]
+        )
+        self._heading.when("act", lambda _: self._claim(None))
+        self._tiles = Tiles(label="This queue", tiles=[])
+        with section("Items in execution order"):
+            self._listing = Listing(
+                label="Items in execution order", columns=_COLUMNS, rows=[], walk=True, empty=None, selected=[]
+            )
+            self._listing.when("turn", self._turn)
+            self._listing.when("act", lambda act: self._claim(act["key"]))
+        with section("Policy", card=False), block("tn-card"):
+            self._policy = Properties(fields=[])
+
+    def update(self) -> None:
+        """Show what was read."""
+        queue, counts = self._queue, self._counts
+        marks = [cells.state("enabled" if queue.enabled else "disabled")]
+        marks += [cells.state("manual")] if queue.manual_only else []
+        refused = None if queue.enabled else f"The queue is disabled. {queue.disabled_reason or ''}".strip()
+        refused = refused if not queue.enabled or self._items or self._pages.back else "Nothing is waiting."
+        claim = button(self.visitor, "claim", "Claim next", Permission.WORK, unless=refused, tone="primary", letter="c")
+        self._heading.show(marks=marks, text=queue.display_name or None, acts=[claim])
+        self._tiles.show(tiles=_tiles(counts))
+        self._listing.show(
+            rows=[self._row(item) for item in self._items], back=self._pages.back, more=self._pages.more,
+            empty=_empty(counts),
+        )  # fmt: skip
+        self._policy.show(fields=_policy(queue))
+
+    def _row(self, item: Item) -> dict[str, Any]:
+        env = item.envelope
+        key = str(env.uid)
+        tags = " · ".join(tag for tag in (env.site, env.platform, env.assay) if tag)
+        acts = (
+            [{"name": "claim", "label": "Claim"}] if self.visitor.may(Permission.WORK) and self._queue.enabled else []
+        )
+        return {
+            "key": key, "name": item.name or key, "href": places.subject(env.uid), "acts": acts,
+            "cells": [
+                cells.subject(env.uid), cells.text(item.name, sub=item.external_ref), cells.state(env.state),
+                cells.text(env.priority), cells.since(item.eligible_at), cells.until(env.due_at),
+                cells.text(env.attempt_count), cells.text(tags),
+            ],
+        }  # fmt: skip
+
+    async def _turn(self, way: str) -> None:
+        last = self._items[-1] if self._items else None
+        self._pages.turn(str(way), order_key(last.envelope, last.eligible_at) if last else None)
+        await self.page.refresh()
+
+    def _claim(self, subject: str | None) -> Any:
+        return on_desk.claim_at_once(self.page, self._queue.queue_key, int(subject) if subject else None)
+
+
+def _tiles(counts: QueueCounts) -> list[dict[str, Any]]:
+    held, dead, online = counts.held_count, counts.dead_letter_count, counts.worker_online_count
+    uncovered = counts.queue_depth > 0 and not online
+    return [
+        {"label": "Depth", "cell": cells.number(counts.queue_depth)},
+        {"label": "Oldest", "cell": cells.text(age(counts.oldest_job_age_seconds))},
+        {"label": "Active leases", "cell": cells.number(counts.active_leases)},
+        {"label": "Held", "cell": cells.number(held, href=places.workbench("holds")), "tone": "hold" if held else None},
+        {"label": "Dead letters", "cell": cells.number(dead, href=places.workbench("dead-letters")),
+         "tone": "bad" if dead else None},
+        {"label": "Workers online", "cell": cells.number(online), "tone": "warn" if uncovered else None},
+        {"label": "Done / min", "cell": cells.text(rate(counts.throughput_success_per_minute))},
+        {"label": "Failure rate", "cell": cells.text(f"{counts.failure_rate:.0%}"),
+         "tone": "warn" if counts.failure_rate else None},
+    ]  # fmt: skip
+
+
+def _empty(counts: QueueCounts) -> dict[str, str]:
+    busy = f" {counts.active_leases} are being worked on." if counts.active_leases else ""
+    return {"title": "Nothing is waiting", "text": f"Everything that this queue may give out has been taken.{busy}"}
+
+
+def _policy(queue: Queue) -> list[dict[str, Any]]:
+    retry = queue.retry_policy
+    told = {
+        "Serves": ", ".join(queue.subject_template_codes), "From states": ", ".join(queue.eligible_states),
+        "Dispatch priority": queue.dispatch_priority, "Lease": age(queue.lease_ttl_seconds),
+        "Attempts": queue.max_attempts_default,
+        "Retry": f"{retry.mode.lower().replace('_', ' ')}, {age(retry.initial_delay_seconds)} to {age(retry.max_delay_seconds)}",
+        "Capabilities": ", ".join(queue.required_worker_capabilities), "Sites": ", ".join(queue.site_scope),
+        "Platforms": ", ".join(queue.platform_scope), "Assays": ", ".join(queue.assay_scope),
+        "Revision": queue.revision, "Disabled because": queue.disabled_reason,
+    }  # fmt: skip
+    return [
+        {"label": name, "cell": cells.text(shown(value))} for name, value in told.items() if value not in (None, "")
+    ]

@@ -1,0 +1,91 @@
+"""Puts the screens under ``/ui`` of the server's application."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import psycopg
+from fastapi import FastAPI, Request
+from fastapi.responses import HTMLResponse, RedirectResponse
+from nicegui import Client, app, ui
+
+from tenure import __version__
+from tenure.api.authentication import COOKIE
+from tenure.api.gateway import Gateway
+from tenure.model.errors import TenureError, Unauthenticated
+from tenure.ui import places
+from tenure.ui.components.sign_in import SignIn
+from tenure.ui.page import Page
+from tenure.ui.visitor import Visitor
+
+_STATIC = Path(__file__).parent / "static"
+_AWAY = (_STATIC / "away.html").read_text(encoding="utf-8")
+
+
+def install(application: FastAPI) -> None:
+    """Serve the screens. NiceGUI is one for each process, so the last application that was given serves them."""
+    app.state.tenure = application.state
+    if getattr(app.state, "tenure_installed", False):
+        application.mount(places.MOUNT, app)
+        return
+    app.state.tenure_installed = True
+    app.add_static_files(f"/static/{__version__}", _STATIC)
+    _pages()
+    ui.run_with(
+        application, mount_path=places.MOUNT, title="Tenure", dark=None, tailwind=False, favicon=_STATIC / "mark.svg",
+        show_welcome_message=False, binding_refresh_interval=None, reconnect_timeout=30.0, message_history_length=100,
+    )  # fmt: skip
+
+
+def _pages() -> None:
+    @ui.page("/sign-in", title="Sign in · Tenure")
+    async def sign_in(client: Client, request: Request) -> None:
+        _head(client)
+        SignIn(next=_within(request.query_params.get("next")), note=request.query_params.get("note"), single=_single())
+
+    @ui.page("/{address:path}", title="Tenure", response_timeout=20.0)
+    async def screen(client: Client, request: Request) -> Any:
+        target = request.url.path + (f"?{request.url.query}" if request.url.query else "")
+        visitor = Visitor(_gateway(), request.cookies.get(COOKIE))
+        try:
+            await visitor.prove()
+        except Unauthenticated:
+            return RedirectResponse(places.sign_in(target), 303)
+        except (TenureError, psycopg.Error):
+            return HTMLResponse(_AWAY, 503, {"Retry-After": "2"})
+        _head(client)
+        await Page(client, visitor).start(target)
+        return None
+
+
+def _head(client: Client) -> None:
+    where = f"{places.MOUNT}/static/{__version__}"
+    # Quasar makes the whole page one main landmark; ours begins after bar and navigation.
+    if (page := client.content.parent_slot) is not None:
+        page.parent.props('role="none"')
+    with client:
+        ui.add_head_html(
+            f'<script src="{where}/theme.js"></script><link rel="stylesheet" href="{where}/theme.css">'
+            '<meta name="referrer" content="same-origin">'
+        )
+
+
+def _gateway() -> Gateway:
+    gateway: Gateway = app.state.tenure.gateway
+    return gateway
+
+
+def _single() -> dict[str, str] | None:
+    oidc = app.state.tenure.settings.oidc
+    return {"href": "/api/v1/session/oidc", "label": oidc.label} if oidc is not None else None
+
+
+def _within(address: str | None) -> str:
+    """Where to go after signing in: nowhere but to a screen of this server."""
+    if not address:
+        return places.DASHBOARD
+    parts = urlsplit(address)
+    inside = not parts.scheme and not parts.netloc and address.startswith(f"{places.MOUNT}/") and "\\" not in address
+    return address if inside else places.DASHBOARD
