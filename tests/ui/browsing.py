@@ -1,0 +1,69 @@
+"""How tests use a screen: by what a person sees and types."""
+
+from __future__ import annotations
+
+from playwright.sync_api import Locator, Page, expect
+
+from tenure.model import euid
+
+
+class Screen:
+    """One page in the browser."""
+
+    def __init__(self, page: Page) -> None:
+        self.page = page
+
+    def open(self, path: str) -> None:
+        """Go to an address of the server and wait until it is live."""
+        self.page.goto(path)
+        expect(self.page.locator("h1")).to_be_visible()
+        if "/sign-in" not in self.page.url:
+            self.page.wait_for_function("window.socket?.connected")
+
+    @property
+    def title(self) -> Locator:
+        """The heading of the screen."""
+        return self.page.locator("h1")
+
+    @property
+    def dialog(self) -> Locator:
+        """The open form."""
+        return self.page.locator("dialog[open]")
+
+    @property
+    def notice(self) -> Locator:
+        """The newest message."""
+        return self.page.locator(".tn-notice").last
+
+    def button(self, name: str, *, within: Locator | None = None) -> Locator:
+        """A button by its name."""
+        return (within or self.page.locator("#tn-main")).get_by_role("button", name=name, exact=True)
+
+    def row(self, text: str) -> Locator:
+        """The row of a list in which a text stands."""
+        return self.page.locator("tbody tr").filter(has_text=text)
+
+    def fill(self, label: str, value: str) -> None:
+        """Fill a field of the open form."""
+        self.dialog.get_by_label(label).fill(value)
+
+    def send(self, button: str, **fields: str) -> None:
+        """Fill the open form and send it; it must close."""
+        for name, value in fields.items():
+            self.dialog.locator(f'[name="{name}"]').fill(value)
+        self.button(button, within=self.dialog).click()
+        expect(self.dialog).to_be_hidden()
+
+    def select(self, name: str, value: str) -> None:
+        """Choose in the open form."""
+        self.dialog.locator(f'[name="{name}"]').select_option(value)
+
+
+def subject_page(uid: int) -> str:
+    """The address of a subject's screen."""
+    return f"/ui/subjects/{euid.format_euid(euid.SUBJECT, uid)}"
+
+
+def worker_page(uid: int) -> str:
+    """The address of a worker's screen."""
+    return f"/ui/workers/{euid.format_euid(euid.WORKER, uid)}"

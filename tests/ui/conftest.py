@@ -1,0 +1,178 @@
+"""A laboratory on a real database, a real server, and Debian's Chromium before it. All tests of the folder share them."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+import uvicorn
+from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from psycopg import sql
+
+from tenure.api.application import create_application
+from tenure.api.gateway import Gateway
+from tenure.api.settings import ServerSettings
+from tenure.embedded.dsn import with_database
+from tenure.sdk.client import Tenure
+from tenure.ui.surface import install
+from tests.ui.browsing import Screen
+from tests.ui.laboratory import Laboratory, people, set_up
+
+_CHROMIUM = "/usr/bin/chromium"
+_SWITCHES = [
+    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
+    "--disable-component-update", "--disable-sync",
+]  # fmt: skip
+
+
+@pytest.fixture(scope="package")
+def lab_database(admin: psycopg.Connection, pg_server: str, migrated_template: str) -> Iterator[str]:
+    """The DSN of the database that the tests of this folder share."""
+    name = f"ui{os.getpid()}"
+    create = sql.SQL("create database {} template {} strategy file_copy")
+    admin.execute(create.format(sql.Identifier(name), sql.Identifier(migrated_template)))
+    yield with_database(pg_server, name)
+    admin.execute(sql.SQL("drop database {} with (force)").format(sql.Identifier(name)))
+
+
+@pytest.fixture(scope="package")
+def client(lab_database: str) -> Iterator[Tenure]:
+    """A trusted client of the laboratory."""
+    with Tenure(lab_database, actor="service:setup") as made:
+        yield made
+
+
+@pytest.fixture(scope="package")
+def lab(client: Tenure) -> Laboratory:
+    """What is in the laboratory."""
+    people(client)
+    return set_up(client)
+
+
+@pytest.fixture(scope="package")
+def facts(lab_database: str) -> Iterator[Callable[[int], list[tuple[str, str, dict[str, Any] | None]]]]:
+    """Type, actor and data of the facts of a thread, as they stand in the database."""
+    with psycopg.connect(lab_database, autocommit=True) as connection:
+
+        def of(thread: int) -> list[tuple[str, str, dict[str, Any] | None]]:
+            found = connection.execute(
+                "select type, actor, data from tenure.fact where thread = %s order by seq", [thread]
+            )
+            return list(found.fetchall())
+
+        yield of
+
+
+@pytest.fixture(scope="package")
+def application(lab_database: str, lab: Laboratory) -> Any:
+    """The server's application."""
+    made = create_application(ServerSettings(dsn=lab_database, max_connections=5))
+    install(made)
+    return made
+
+
+@pytest.fixture(scope="package")
+def gateway(application: Any) -> Gateway:
+    """Through which the screens read and act."""
+    made: Gateway = application.state.gateway
+    return made
+
+
+@pytest.fixture(scope="package")
+def address(application: Any) -> Iterator[str]:
+    """Where the server listens."""
+    server = uvicorn.Server(
+        uvicorn.Config(application, port=0, log_level="warning", access_log=False, ws_ping_interval=None)
+    )
+    thread = threading.Thread(target=server.run, name="tests/ui server", daemon=True)
+    thread.start()
+    deadline = time.monotonic() + 20
+    while not server.started:
+        assert thread.is_alive(), "the server did not start"
+        assert time.monotonic() < deadline, "the server did not start"
+        time.sleep(0.01)
+    port = server.servers[0].sockets[0].getsockname()[1]
+    yield f"http://127.0.0.1:{port}"
+    server.should_exit = True
+    thread.join(20)
+
+
+@pytest.fixture(scope="package")
+def browser() -> Iterator[Browser]:
+    """One Chromium. It ends with this folder's tests, since Playwright's loop would be in the way of async tests."""
+    chromium = _CHROMIUM if Path(_CHROMIUM).exists() else shutil.which("chromium")
+    if chromium is None:
+        pytest.skip("Chromium is not installed (Debian: apt-get install chromium)")
+    with sync_playwright() as playwright:
+        started = playwright.chromium.launch(executable_path=chromium, args=_SWITCHES)
+        yield started
+        started.close()
+
+
+@pytest.fixture(scope="package")
+def secrets(client: Tenure, lab: Laboratory) -> Callable[[str], str]:
+    """A secret that proves a person, as a session's cookie does."""
+    made: dict[str, str] = {}
+
+    def of(name: str) -> str:
+        if name not in made:
+            made[name] = client.create_token(name).secret.reveal()
+        return made[name]
+
+    return of
+
+
+@pytest.fixture(scope="package")
+def context_of(
+    browser: Browser, address: str, secrets: Callable[[str], str]
+) -> Iterator[Callable[..., BrowserContext]]:
+    """The browser of a person, kept for all tests so that what it has cached stays; of nobody where there is no name."""
+    kept: dict[Any, BrowserContext] = {}
+
+    def of(name: str | None, **options: Any) -> BrowserContext:
+        key = (name, repr(options))
+        if key not in kept:
+            options.setdefault("viewport", {"width": 1280, "height": 800})
+            kept[key] = browser.new_context(base_url=address, reduced_motion="reduce", **options)
+            kept[key].set_default_timeout(10_000)
+            if name is not None:
+                kept[key].add_cookies([{"name": "tenure_session", "value": secrets(name), "url": address}])
+        return kept[key]
+
+    yield of
+    for context in kept.values():
+        context.close()
+
+
+@pytest.fixture
+def visit(address: str, context_of: Callable[..., BrowserContext]) -> Iterator[Callable[..., Screen]]:
+    """Opens a screen as a person: ``visit("user:ada", "/ui/")``. Errors of the page fail the test."""
+    pages: list[Page] = []
+    wrong: list[str] = []
+
+    def open_screen(name: str | None, path: str, **options: Any) -> Screen:
+        page = context_of(name, **options).new_page()
+        pages.append(page)
+        page.on("pageerror", lambda error: wrong.append(f"{page.url}: {error}"))
+        page.on("request", lambda request: _stay_here(request.url, address, wrong))
+        screen = Screen(page)
+        screen.open(path)
+        return screen
+
+    yield open_screen
+    for page in pages:
+        page.close()
+    assert not wrong, wrong
+
+
+def _stay_here(url: str, address: str, wrong: list[str]) -> None:
+    here = url.startswith((address, address.replace("http", "ws"), "data:", "blob:"))
+    if not here:
+        wrong.append(f"a request left the server: {url}")
