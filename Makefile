@@ -29,7 +29,7 @@ demo: .venv/.runtime
 	$(BIN)/tenure demo
 
 test: .venv/.dev
-	@bash tools/system-packages.sh pgbouncer
+	@bash tools/system-packages.sh pgbouncer chromium
 	$(BIN)/python -m pytest $(PYTEST_ARGS)
 
 lint: .venv/.dev
