@@ -3,6 +3,8 @@
 SHELL := /bin/bash
 BIN := .venv/bin
 PYTEST_ARGS ?=
+# As many processes as share the tests, file by file, each with a server of its own; PYTEST_ARGS='-n 0' uses one.
+WORKERS ?= 2
 
 .PHONY: help demo test lint format types imports security check bench mutants lock clean
 
@@ -30,7 +32,7 @@ demo: .venv/.runtime
 
 test: .venv/.dev
 	@bash tools/system-packages.sh pgbouncer chromium
-	$(BIN)/python -m pytest $(PYTEST_ARGS)
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder $(PYTEST_ARGS)
 
 lint: .venv/.dev
 	$(BIN)/ruff check .

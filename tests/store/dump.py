@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from datetime import datetime
 from enum import Enum
+from functools import cache
 from typing import Any
 
 from pydantic import BaseModel
@@ -41,10 +42,10 @@ class Names:
 
 def plain(value: Any, names: Names, field: str = "") -> Any:
     """``value`` as text, numbers, lists and dicts, with uids renamed."""
+    if value is None or value is True or value is False:
+        return value is not None if field in _SKIPPED else value
     if field in _SKIPPED:
-        return value is not None
-    if isinstance(value, bool) or value is None:
-        return value
+        return True
     if isinstance(value, Enum):
         return str(value)
     if isinstance(value, int):
@@ -61,11 +62,20 @@ def plain(value: Any, names: Names, field: str = "") -> Any:
     return _compound(value, names, field)
 
 
+@cache
+def _parts(kind: type) -> tuple[str, ...] | None:
+    """The names of the fields of a model or a dataclass; None for any other type."""
+    if issubclass(kind, BaseModel):
+        return tuple(kind.model_fields)
+    if is_dataclass(kind):
+        return tuple(f.name for f in fields(kind) if f.compare)
+    return None
+
+
 def _compound(value: Any, names: Names, field: str) -> Any:
-    if isinstance(value, BaseModel):
-        return {name: plain(getattr(value, name), names, name) for name in type(value).model_fields}
-    if is_dataclass(value):
-        return {f.name: plain(getattr(value, f.name), names, f.name) for f in fields(value) if f.compare}
+    parts = _parts(type(value))
+    if parts is not None:
+        return {name: plain(getattr(value, name), names, name) for name in parts}
     if isinstance(value, Mapping):
         if value and all(isinstance(key, int) for key in value):
             return [[names.of(key), plain(inner, names)] for key, inner in sorted(value.items())]

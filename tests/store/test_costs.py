@@ -170,7 +170,7 @@ _WAL_BAND = (2400, 3300)
 
 
 def test_a_job_from_submission_to_completion_writes_a_known_amount_of_wal(
-    shared_database: str, admin: psycopg.Connection
+    shared_database: str, admin: psycopg.Connection, tell: Callable[[str], None]
 ) -> None:
     shop = Shop(shared_database, "wal")
     _still(shop.connection)
@@ -186,7 +186,7 @@ def test_a_job_from_submission_to_completion_writes_a_known_amount_of_wal(
     # The first round pays for whole images of pages that were there before the checkpoint.
     rounds = [_wal(admin, round_trip) / _ROUND for _ in range(3)]
     shop.connection.close()
-    print("bytes of WAL for each job:", [round(size) for size in rounds])
+    tell(f"bytes of WAL for each job: {[round(size) for size in rounds]}")
     assert _WAL_BAND[0] < min(rounds[1:]) < _WAL_BAND[1]
 
 
@@ -211,7 +211,7 @@ _BATCH, _DONE = 100, 20_000
 
 
 def test_under_a_held_horizon_a_claim_walks_past_what_was_taken_unless_a_hint_says_where_to_start(
-    shared_database: str,
+    shared_database: str, tell: Callable[[str], None]
 ) -> None:
     """Some transaction stays open, so that no index entry of a taken subject can be removed: why ``Cursor`` exists."""
     shop = Shop(shared_database, "horizon")
@@ -233,7 +233,7 @@ def test_under_a_held_horizon_a_claim_walks_past_what_was_taken_unless_a_hint_sa
                 pages[done] = (_pages(watched, shop, hint), _pages(watched, shop, None))
     watched.close()
     shop.connection.close()
-    print("pages of a claim of 100 by jobs done, with the hint and without:", pages)
+    tell(f"pages of a claim of 100 by jobs done, with the hint and without: {pages}")
     with_hint = {done: pair[0] for done, pair in pages.items()}
     without = {done: pair[1] for done, pair in pages.items()}
     assert max(with_hint.values()) <= with_hint[_BATCH] + 5

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import itertools
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import psycopg
 import pytest
@@ -141,8 +141,7 @@ def test_the_cost_of_a_row_grows_with_the_height_of_an_index_at_most(
                 shallow[f.act, f.batch] = max(shallow.get((f.act, f.batch), 0), f.ran.buffers)
             if f.age in (MILLION, ANALYZED_MILLION):
                 deep[f.act, f.batch] = max(deep.get((f.act, f.batch), 0), f.ran.buffers)
-    print(statement, {key: (shallow[key], deep[key]) for key in shallow})
-    assert [key for key in shallow if deep[key] > 3 * shallow[key] + 50] == []
+    assert [(key, shallow[key], deep[key]) for key in shallow if deep[key] > 3 * shallow[key] + 50] == []
 
 
 @pytest.mark.parametrize(("statement", "table"), _INDEXES)
@@ -181,7 +180,7 @@ def ours(shared_database: str) -> Iterator[psycopg.Connection]:
 
 
 def test_a_thousand_jobs_done_for_good_scan_nothing_by_the_servers_own_counts(
-    survey: Survey, ours: psycopg.Connection
+    survey: Survey, ours: psycopg.Connection, tell: Callable[[str], None]
 ) -> None:
     scene = survey.scene
 
@@ -203,6 +202,6 @@ def test_a_thousand_jobs_done_for_good_scan_nothing_by_the_servers_own_counts(
     after = counts()
     scanned = {table: after[table][0] - before[table][0] for table in DEEP}
     fetched = {table: (after[table][1] - before[table][1]) / 1000 for table in DEEP}
-    print("rows fetched by index for each job, claim and completion together:", fetched)
+    tell(f"rows fetched by index for each job, claim and completion together: {fetched}")
     assert scanned == dict.fromkeys(DEEP, 0)
     assert sum(fetched.values()) < 20

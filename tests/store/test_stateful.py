@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 import os
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, ClassVar
 
 import psycopg
@@ -60,14 +60,15 @@ def machine(connection: psycopg.Connection[Any]) -> type[TwoStores]:
 
 @pytest.mark.slow
 @pytest.mark.timeout(0)
-def test_random_walks_leave_both_stores_alike(machine: type[TwoStores]) -> None:
+def test_random_walks_leave_both_stores_alike(machine: type[TwoStores], tell: Callable[[str], None]) -> None:
     for seed in range(int(FIRST_SEED or 0), int(FIRST_SEED or 0) + int(WALKS)):
         machine().walk(seed, WALK_STEPS)
 
     answers = machine.answers
     done = {name: answers[name] for name in sorted(CHOICES)}
     done["act_with_a_wrong_token"] = answers["act_with_a_wrong_token: forbidden"]
-    print(f"moves done: {done}\nmoves refused: { ({k: n for k, n in sorted(answers.items()) if ':' in k}) }")
+    tell(f"moves done: {done}")
+    tell(f"moves refused: { ({k: n for k, n in sorted(answers.items()) if ':' in k}) }")
     assert [name for name, times in done.items() if not times] == []
 
 

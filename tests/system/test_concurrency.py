@@ -86,7 +86,7 @@ class Client:
 
 
 @pytest.mark.slow
-def test_whatever_eight_clients_do_at_once_every_thread_proves_itself(migrated_database):
+def test_whatever_eight_clients_do_at_once_every_thread_proves_itself(migrated_database, tell):
     with Tenure(migrated_database) as app:
         app.define_queue("q", retry_policy={"initial_delay_seconds": 0}, max_attempts_default=50)
         subjects = [outcome.subject for outcome in app.submit_many([{"queue_key": "q"}] * SUBJECTS)]
@@ -100,7 +100,7 @@ def test_whatever_eight_clients_do_at_once_every_thread_proves_itself(migrated_d
         with ThreadPoolExecutor(THREADS) as pool:
             list(pool.map(begin, clients))
         counts = sum((client.counts for client in clients), Counter())
-        print(", ".join(f"{name} {count}" for name, count in sorted(counts.items())))
+        tell(", ".join(f"{name} {count}" for name, count in sorted(counts.items())))
         report = app.verify(everything=True)
 
     assert report.clean, report

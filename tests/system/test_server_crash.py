@@ -16,7 +16,8 @@ CRASHES = 4
 
 
 @pytest.mark.slow
-def test_work_survives_crashes_of_the_server(make_cluster, processes):
+@pytest.mark.timeout(300)
+def test_work_survives_crashes_of_the_server(make_cluster, processes, tell):
     cluster = make_cluster()
     dsn = cluster.start()
     migrate(dsn)
@@ -43,7 +44,7 @@ def test_work_survives_crashes_of_the_server(make_cluster, processes):
     workers.stop()
 
     facts = facts_counted(dsn)
-    print(
+    tell(
         f"crashes {CRASHES}, takeovers {facts['lease.expired']}, replays {facts['replays']}, claims {facts['lease.claimed']}"
     )
     assert_each_done_once(dsn, subjects)

@@ -175,7 +175,7 @@ def tidy(lab: CrashingLab) -> None:
 
 
 @pytest.mark.parametrize("name", ACTIONS)
-def test_a_crash_at_any_boundary_leaves_all_or_nothing_and_a_retry_completes_it(lab, name):
+def test_a_crash_at_any_boundary_leaves_all_or_nothing_and_a_retry_completes_it(lab, name, tell):
     prepare, act = ACTIONS[name]
     what = prepare(lab)
     start = lab.position
@@ -209,7 +209,7 @@ def test_a_crash_at_any_boundary_leaves_all_or_nothing_and_a_retry_completes_it(
 
             assert lab.told_since(start) == expected, (when, number, told)
     report = lab.verified()
-    print(f"{name}: {boundaries} boundaries, {outcomes}")
+    tell(f"{boundaries} boundaries, {outcomes}")
     assert report.clean, report
     assert outcomes["nothing"] > 0
     assert outcomes["all"] > 0

@@ -14,7 +14,8 @@ SUBJECTS = 10_000
 
 
 @pytest.mark.slow
-def test_ten_thousand_subjects_survive_the_killing_of_their_workers(migrated_database, processes):
+@pytest.mark.timeout(300)
+def test_ten_thousand_subjects_survive_the_killing_of_their_workers(migrated_database, processes, tell):
     with Tenure(migrated_database) as app:
         subjects = submit_load(app, SUBJECTS)
     chance = random.Random(20260301)  # noqa: S311
@@ -34,7 +35,7 @@ def test_ten_thousand_subjects_survive_the_killing_of_their_workers(migrated_dat
     workers.stop()
 
     facts = facts_counted(migrated_database)
-    print(
+    tell(
         f"kills {kills}, takeovers {facts['lease.expired']}, replays {facts['replays']}, claims {facts['lease.claimed']}"
     )
     assert_each_done_once(migrated_database, subjects)

@@ -18,7 +18,7 @@ def cut_all(app) -> int:
         return sum(connection.execute("select pg_terminate_backend(%s)", [pid]).fetchone()[0] for pid in backends(app))
 
 
-async def test_work_goes_on_after_all_backends_were_terminated_again_and_again(app):
+async def test_work_goes_on_after_all_backends_were_terminated_again_and_again(app, tell):
     ran = []
 
     @app.task(queue="q")
@@ -42,7 +42,7 @@ async def test_work_goes_on_after_all_backends_were_terminated_again_and_again(a
         assert reading.leases() == []
         assert reading.dead_letters() == []
         assert reading.verify().clean
-    print(f"cut {cut} connections; ran {len(ran)} times; {report}")
+    tell(f"cut {cut} connections; ran {len(ran)} times; {report}")
 
 
 async def test_a_claim_whose_answer_was_lost_is_taken_up_at_once(app, monkeypatch):
