@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fastapi import FastAPI
 
+from tenure.api import oidc
 from tenure.api.limits import Limits
 from tenure.api.password_check import PasswordCheck
 from tenure.api.routes import session
@@ -14,7 +15,10 @@ PREFIX = "/api/v1"
 
 def install(application: FastAPI, settings: ServerSettings) -> None:
     """Add it to the server's application."""
-    application.state.limits = Limits(settings)
+    limits = application.state.limits = Limits(settings)
     application.state.passwords = PasswordCheck()
     for router in (session.router,):
         application.include_router(router, prefix=PREFIX)
+    if settings.oidc is not None:
+        single = oidc.application(settings, settings.oidc, application.state.gateway, limits)
+        application.mount(oidc.MOUNT, single)

@@ -19,6 +19,8 @@ class OidcProvider(BaseModel):
     client_secret: str = Field(repr=False)
     label: str = "Single sign-on"
     scope: str = "openid profile email"
+    create_principals: bool = False
+    """Whether somebody unknown becomes a principal on first sign-in: with the role observer, who only looks."""
 
 
 class ServerSettings(BaseModel):

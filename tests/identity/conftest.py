@@ -54,6 +54,7 @@ async def gateway(
 @pytest.fixture
 async def served(migrated_database: str, clock: MovableClock, ours: Tenure) -> AsyncIterator[Serve]:
     """Starts servers in this process: ``await served(**settings)`` gives an HTTP client of one."""
+    assert ours.caller.tenant  # it is made on first use
     async with AsyncExitStack() as opened:
 
         async def serve(*, address: str = "192.0.2.1", **settings: Any) -> httpx.AsyncClient:
