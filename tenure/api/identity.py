@@ -7,7 +7,7 @@ from fastapi import FastAPI
 from tenure.api import oidc
 from tenure.api.limits import Limits
 from tenure.api.password_check import PasswordCheck
-from tenure.api.routes import session
+from tenure.api.routes import principals, session, tokens
 from tenure.api.settings import ServerSettings
 
 PREFIX = "/api/v1"
@@ -17,7 +17,7 @@ def install(application: FastAPI, settings: ServerSettings) -> None:
     """Add it to the server's application."""
     limits = application.state.limits = Limits(settings)
     application.state.passwords = PasswordCheck()
-    for router in (session.router,):
+    for router in (session.router, principals.router, tokens.router):
         application.include_router(router, prefix=PREFIX)
     if settings.oidc is not None:
         single = oidc.application(settings, settings.oidc, application.state.gateway, limits)

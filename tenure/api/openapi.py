@@ -78,7 +78,7 @@ def _add_problems(method: str, operation: dict[str, Any]) -> None:
     statuses: list[str] = []
     if operation.get("security"):
         statuses += _SECURED
-    if method == "post":
+    if method in ("post", "put", "patch"):
         statuses += _POSTED
     elif any(p["in"] == "path" for p in operation.get("parameters", ())) or operation.get("parameters"):
         statuses += ["404"] if any(p["in"] == "path" for p in operation["parameters"]) else []

@@ -87,6 +87,8 @@ def _each_once(roles: tuple[Role, ...]) -> tuple[Role, ...]:
 
 
 Roles = Annotated[tuple[Role, ...], AfterValidator(_each_once)]
+TokenLabel = Annotated[str, StringConstraints(max_length=200, pattern=r"^[^\x00-\x1f]*$")]
+TokenLifetime = Annotated[int, Field(ge=60, le=10 * 366 * 86400, description="Seconds: a minute to ten years.")]
 DisplayName = Annotated[str, StringConstraints(max_length=200, pattern=r"^[^\x00-\x1f]*$")]
 
 
@@ -140,9 +142,9 @@ class AccessTokenSpec(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     kind: TokenKind = TokenKind.API
-    label: Annotated[str, StringConstraints(max_length=200, pattern=r"^[^\x00-\x1f]*$")] = ""
+    label: TokenLabel = ""
     roles: Roles | None = Field(None, description="A subset of the principal's roles; None for all, also later ones.")
-    lifetime_seconds: Annotated[int, Field(ge=60, le=10 * 366 * 86400)] = 90 * 86400
+    lifetime_seconds: TokenLifetime = 90 * 86400
 
 
 @dataclass(frozen=True)

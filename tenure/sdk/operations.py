@@ -241,8 +241,12 @@ def enable_principal(caller: Caller, /, principal: PrincipalRef, *, reason: str 
 
 def set_password(caller: Caller, /, principal: PrincipalRef, password: str) -> Op[Principal]:
     """Set the password that a person signs in with; kept as argon2id hash. Its sessions end."""
-    uid = yield from _principal_uid(caller, principal)
-    return (yield from principals.set_password(caller, uid, password_hash(password)))
+    return set_password_hash(caller, principal, password_hash(password))
+
+
+def set_password_hash(caller: Caller, /, principal: PrincipalRef, hashed: str) -> Op[Principal]:
+    """The same with a password that was hashed before (argon2id), elsewhere or beside the event loop."""
+    return (yield from principals.set_password(caller, (yield from _principal_uid(caller, principal)), hashed))
 
 
 def principal(caller: Caller, /, principal: PrincipalRef) -> Op[Principal]:

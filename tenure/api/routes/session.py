@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Request, Response
@@ -13,9 +14,12 @@ from tenure.api.body import JsonRoute
 from tenure.api.limits import Limits
 from tenure.api.password_check import PasswordCheck
 from tenure.api.same_origin import refuse_cross_site
-from tenure.model.errors import Unauthenticated
+from tenure.model.errors import Forbidden, Unauthenticated
 from tenure.model.json_text import instant
 from tenure.model.principal import Identity
+from tenure.sdk import operations as ops
+from tenure.sdk.password import LONGEST, SHORTEST, password_hash
+from tenure.store.records import Proved
 
 router = APIRouter(prefix="/session", tags=["session"], route_class=JsonRoute)
 
@@ -62,6 +66,40 @@ async def sign_in(body: SignInBody, request: Request, response: Response, gatewa
         raise Unauthenticated("The name or the password is wrong.", "Try again; an admin can set a new password.")
     limits.signed_in(request, tenant, name)
     return session_of(await sessions.begin(gateway, settings, request, response, who))
+
+
+class ChangePasswordBody(BaseModel):
+    """One's present password, and the one from now on."""
+
+    model_config = ConfigDict(
+        extra="forbid",
+        json_schema_extra={"examples": [{"present": "several words in a row", "password": "other words in a row"}]},
+    )
+
+    present: Annotated[str, _Line]
+    password: Annotated[str, StringConstraints(min_length=SHORTEST, max_length=LONGEST, pattern=r"^[^\x00]*$")]
+
+
+@router.put(
+    "/password", operation_id="change_own_password", summary="Change one's own password", response_model=Session
+)
+async def change_own_password(
+    body: ChangePasswordBody, identity: Asker, request: Request, response: Response, gateway: GatewayOf
+) -> dict[str, Any]:
+    """All one's sessions end, and a new one begins. Whoever signs in elsewhere has no password here."""
+    limits: Limits = request.app.state.limits
+    passwords: PasswordCheck = request.app.state.passwords
+    limits.sign_in(request, identity.tenant_key, identity.actor)
+    found = await gateway.perform_unbound(lambda store: store.signing_in(identity.tenant_key, identity.actor))
+    if not await passwords.fits(found[1] if found is not None else None, body.present):
+        raise Forbidden("The present password is wrong.", "Try again; an admin can set a new one.")
+    limits.signed_in(request, identity.tenant_key, identity.actor)
+    hashed = await asyncio.to_thread(password_hash, body.password)
+    changed = await gateway.perform(
+        identity, lambda caller: ops.set_password_hash(caller, identity.principal.uid, hashed)
+    )
+    who = Proved(changed, identity.tenant_key)
+    return session_of(await sessions.begin(gateway, request.app.state.settings, request, response, who))
 
 
 @router.get("", operation_id="who_am_i", summary="Who am I", response_model=Session)
