@@ -32,7 +32,7 @@ demo: .venv/.runtime
 
 test: .venv/.dev
 	@bash tools/system-packages.sh pgbouncer chromium
-	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder $(PYTEST_ARGS)
+	$(BIN)/python -m pytest -n $(WORKERS) $(PYTEST_ARGS)
 
 lint: .venv/.dev
 	$(BIN)/ruff check .

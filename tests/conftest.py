@@ -21,6 +21,7 @@ from tenure.embedded import Cluster
 from tenure.embedded.account import account_for
 from tenure.embedded.dsn import over_socket, with_database
 from tenure.store.postgres.migrate import migrate
+from tests import sharing
 from tests.figures import Figures, tell  # noqa: F401 - a fixture
 
 _numbers = itertools.count(1)
@@ -28,13 +29,7 @@ _numbers = itertools.count(1)
 
 def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(Figures())
-
-
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Where files are handed out to several processes, those that take long come first: none ends up alone with one."""
-    if hasattr(config, "workerinput"):
-        long = {item.path for item in items if item.get_closest_marker("slow")}
-        items.sort(key=lambda item: item.path not in long)
+    config.pluginmanager.register(sharing)
 
 
 @pytest.fixture(scope="session")
