@@ -35,7 +35,11 @@ class Submit:
 
 @dataclass(frozen=True, slots=True)
 class StartChild:
-    """Start a run as a part of this one. ``version`` None means the newest."""
+    """Start a run as a part of this one. ``version`` None means the newest.
+
+    The end of a child is applied to its runnable, but for one that the code of the runnable started (``from_code``): that
+    one the code waits for itself, and it is canceled with the work of the runnable.
+    """
 
     runnable: Runnable
     run: int
@@ -44,6 +48,7 @@ class StartChild:
     input: Any
     input_hash: str
     child_key: str
+    from_code: bool = False
 
 
 @dataclass(frozen=True, slots=True)

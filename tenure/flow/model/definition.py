@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 from typing import Annotated, Any, Literal
 
@@ -67,6 +67,13 @@ class WorkflowDefinition(Frozen):
     def by_name(self) -> dict[str, Any]:
         """The steps by their names; of two with one name the first."""
         return {step.name: step for step in reversed(self.steps)}
+
+    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> WorkflowDefinition:
+        """A copy; what was worked out of the first is worked out anew."""
+        copy = super().model_copy(update=update, deep=deep)
+        for name in ("by_name", "fingerprint"):
+            copy.__dict__.pop(name, None)
+        return copy
 
     def step(self, name: str) -> Any:
         """The step of that name; ``KeyError`` if there is none."""

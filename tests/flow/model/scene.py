@@ -48,9 +48,11 @@ class RunScene:
     state: RunState = field(default_factory=lambda: nothing(RUN))
     facts: list[Fact] = field(default_factory=list)
     values: dict[str, Any] = field(default_factory=dict)
+    results: dict[str, Any] = field(default_factory=dict)
     work: dict[str, Submit | StartChild] = field(default_factory=dict)
     timers: dict[str, datetime] = field(default_factory=dict)
     ended: EndRun | None = None
+    code_children: list[StartChild] = field(default_factory=list)
     woken: list[str] = field(default_factory=list)
     loads: list[frozenset[str]] = field(default_factory=list)
     last: Decision | None = None
@@ -78,7 +80,7 @@ class RunScene:
     def result(self, runnable: str, result: Any = None) -> Ended:
         """The end of a runnable whose result is kept in the data tier."""
         ref = f"record:{next(self.refs)}"
-        self.values[ref] = result
+        self.values[ref] = self.results[runnable] = result
         return Ended(runnable=runnable, outcome="ok", ref=ref, hash=payload_hash(result).hex())
 
     def error(self, runnable: str, code: str = "broken", **more: Any) -> Decision:
@@ -154,16 +156,14 @@ class RunScene:
             return self.values[ref]
         runnable = parse_runnable(name.partition("/")[2])
         assert runnable is not None
-        results: dict[int, Any] = {}
-        for one in self.facts:
-            data = one.data or {}
-            named = (data.get("step"), data.get("iteration", 1))
-            if one.type == "run.runnable_applied" and named == (runnable.step, runnable.iteration):
-                results |= {i["index"]: self.values.get(i.get("ref")) for i in data.get("items", ())}
-        return [results.get(index) for index in range(max(results, default=-1) + 1)]
+        planned = [key for key in map(parse_runnable, self.work) if key is not None and key.step == runnable.step]
+        items = sorted(key.index for key in planned if key.iteration == runnable.iteration and key.index is not None)
+        return [self.results.get(str(Runnable(runnable.step, runnable.iteration, index))) for index in items]
 
     def carry_out(self, command: Command) -> None:
         match command:
+            case StartChild(from_code=True):
+                self.code_children.append(command)
             case Submit() | StartChild():
                 assert str(command.runnable) not in self.work, f"{command.runnable} twice"
                 self.work[str(command.runnable)] = command

@@ -48,7 +48,7 @@ def decide_start_child(
         f"child:{request.child_key}", _hash(request),
     )  # fmt: skip
     unfolding.command(
-        StartChild(runnable, uid, request.workflow, request.version, request.input, digest, request.child_key)
+        StartChild(runnable, uid, request.workflow, request.version, request.input, digest, request.child_key, True)
     )
     return unfolding.decision()
 

@@ -41,8 +41,11 @@ def conclude(unfolding: Unfolding, runnable: Runnable) -> bool:
         return False
     definition = unfolding.definition.step(runnable.step)
     outcome = verdict(definition, step)
-    if outcome is None and not (unfolding.state.stop or step.late or _past(unfolding, runnable)):
+    stopping = unfolding.state.stop is not None or _past(unfolding, runnable)
+    if outcome is None and not (stopping or step.late):
         return False
+    if stopping and outcome == "error":
+        outcome = "canceled"  # items that were canceled have not failed
     ref = f"map:{unfolding.state.run}/{runnable}" if outcome == "ok" else None
     failed = (step.items.error | step.items.canceled).bit_count()
     error = StepError(code="items_failed", message=f"{failed} of {step.items.total} items failed")
