@@ -48,10 +48,13 @@ def test_steps_in_any_order_of_writing_run_in_order_of_dependency() -> None:
 
 
 # Routes ---------------------------------------------------------------------------------------------------------------
+MARK = "$.outputs.grade.mark"
+
+
 def graded() -> Workflow:
     return (
         Workflow("graded", queue="q")
-        .task("grade", routes=[to("praise", when("$.outputs.grade.mark", "lt", 3)), to("pass", when("$.outputs.grade.mark", "lt", 5)), "repeat"])
+        .task("grade", routes=[to("praise", when(MARK, "lt", 3)), to("pass", when(MARK, "lt", 5)), "repeat"])
         .task("praise").task("pass").task("repeat")
     )  # fmt: skip
 

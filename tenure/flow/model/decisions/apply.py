@@ -17,6 +17,8 @@ from tenure.flow.model.names import Runnable, parse_runnable
 from tenure.flow.model.requests import Ended
 from tenure.flow.model.state import Phase, RunState, StepState
 
+#: By step and time round, by number: the items of maps of which news came.
+Items = dict[Runnable, dict[int, ItemEnd]]
 #: A failed map names no more than this many bytes of what an item said.
 _MAX_MESSAGE = 2000
 
@@ -30,7 +32,7 @@ def decide_apply(
     many runs. ``strict`` raises ``ResultConflict`` for the first instead.
     """
     unfolding = unfold(state, definition, context)
-    items: dict[Runnable, list[ItemEnd]] = {}
+    items: Items = {}
     for one in news:
         refusal = _refusal(unfolding, one, items)
         if refusal is not None:
@@ -58,7 +60,7 @@ def decide_continue(state: RunState, definition: WorkflowDefinition, context: Co
     return unfolding.decision()
 
 
-def _refusal(unfolding: Unfolding, one: Ended, items: dict[Runnable, list[ItemEnd]]) -> Refusal | None:
+def _refusal(unfolding: Unfolding, one: Ended, items: Items) -> Refusal | None:
     state, runnable = unfolding.state, parse_runnable(one.runnable)
     step = state.under_way(Runnable(runnable.step, runnable.iteration)) if runnable is not None else None
     if state.end is not None:
@@ -95,26 +97,25 @@ def _differs(step: StepState, runnable: Runnable, one: Ended) -> bool:
     return one.outcome == "ok" and (step.ref, step.result_hash) != (one.ref, one.hash)
 
 
-def _known(state: RunState, one: Ended, items: dict[Runnable, list[ItemEnd]]) -> bool:
+def _known(state: RunState, one: Ended, items: Items) -> bool:
     runnable = parse_runnable(one.runnable)
     assert runnable is not None
     whole = Runnable(runnable.step, runnable.iteration)
     step = state.under_way(whole)
     assert step is not None
     if step.items is not None and runnable.index is not None:
-        told = any(end.index == runnable.index for end in items.get(whole, ()))
-        return step.ended or told or has(step.items.ended, runnable.index)
+        return step.ended or runnable.index in items.get(whole, ()) or has(step.items.ended, runnable.index)
     return step.ended
 
 
-def _apply(unfolding: Unfolding, one: Ended, items: dict[Runnable, list[ItemEnd]]) -> None:
+def _apply(unfolding: Unfolding, one: Ended, items: Items) -> None:
     runnable = parse_runnable(one.runnable)
     assert runnable is not None
     if one.dead_letter and _waits(unfolding, runnable):
         return
     if runnable.index is not None:
         end = ItemEnd(index=runnable.index, outcome=one.outcome, ref=one.ref, hash=one.hash)
-        items.setdefault(Runnable(runnable.step, runnable.iteration), []).append(end)
+        items.setdefault(Runnable(runnable.step, runnable.iteration), {})[runnable.index] = end
         return
     error = None
     if one.outcome == "error":
@@ -131,11 +132,11 @@ def _waits(unfolding: Unfolding, runnable: Runnable) -> bool:
     return unfolding.state.stop is None and getattr(step, "on_dead_letter", "fail") == "wait"
 
 
-def _apply_items(unfolding: Unfolding, runnable: Runnable, ends: list[ItemEnd]) -> None:
+def _apply_items(unfolding: Unfolding, runnable: Runnable, ends: dict[int, ItemEnd]) -> None:
     before = unfolding.state.under_way(runnable)
     definition = unfolding.definition.step(runnable.step)
     open_before = before is not None and verdict(definition, before) is None
-    for portion in in_portions(sorted(ends, key=lambda end: end.index)):
+    for portion in in_portions([ends[index] for index in sorted(ends)]):
         unfolding.append(RunnableApplied(step=runnable.step, iteration=runnable.iteration, items=portion))
     after = unfolding.state.under_way(runnable)
     if after is None or after.items is None or unfolding.state.stop is not None or after.late:
