@@ -16,9 +16,11 @@ from tenure.cli.commands import (
     hold,
     lease,
     migrate,
+    principal,
     queue,
     status,
     subject,
+    token,
     top,
     up,
     verify,
@@ -60,5 +62,5 @@ def options(
 
 for _command in (up, down, status, migrate, worker, verify, top, bench, demo):
     application.command(_command.NAME)(_command.run)
-for _group in (queue, subject, lease, deadletter, hold, workers):
+for _group in (queue, subject, lease, deadletter, hold, workers, principal, token):
     application.add_typer(_group.group)
