@@ -57,7 +57,10 @@ def _complaints(raw: dict[str, Any], error: ValidationError) -> Iterator[Problem
     """What the model said, and of the steps that are well-formed which names are wrong."""
     steps = raw.get("steps")
     for one in error.errors(include_url=False, include_context=False, include_input=False):
-        yield _translated(list(one["loc"]), str(one["type"]), str(one["msg"]), steps)
+        if (
+            tuple(one["loc"]) != ("steps",) or one["type"] != "too_short" or not steps
+        ):  # too few only because some are wrong
+            yield _translated(list(one["loc"]), str(one["type"]), str(one["msg"]), steps)
     if isinstance(steps, list | tuple) and len(steps) <= MAX_STEPS:
         yield from _name_complaints(steps)
 

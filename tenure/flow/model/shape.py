@@ -11,9 +11,9 @@ from tenure.flow.model.definition import WorkflowDefinition
 EdgeKind = Literal["after", "ok", "error", "back", "undo"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Edge:
-    """One way from a step to another; ``number`` is that of the route in its list."""
+    """One way from a step to another; ``number`` is that of the route in its list. Each edge is one of its own."""
 
     source: str
     target: str

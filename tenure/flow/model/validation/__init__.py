@@ -7,6 +7,7 @@ from typing import Any
 
 from tenure.flow.model.definition import WorkflowDefinition
 from tenure.flow.model.problem import Problem, refuse
+from tenure.flow.model.shape import build_shape
 from tenure.flow.model.validation.details import detail_problems
 from tenure.flow.model.validation.flow import flow_problems
 from tenure.flow.model.validation.names import name_problems
@@ -33,10 +34,11 @@ def _problems(definition: WorkflowDefinition, schema_check: SchemaCheck | None) 
     names = list(name_problems(definition))
     yield from names
     yield from detail_problems(definition, schema_check)
-    yield from recovery_problems(definition)
+    shape = build_shape(definition)
+    yield from recovery_problems(definition, shape)
     if names:
         return  # what follows reads the graph, and the graph of wrong names says nothing
-    flow = list(flow_problems(definition))
+    flow = list(flow_problems(definition, shape))
     yield from flow
     if not flow:
-        yield from output_problems(definition)
+        yield from output_problems(definition, shape)

@@ -28,7 +28,8 @@ def detail_problems(
             yield from _wait(step)
         if isinstance(step, MapStep):
             yield from _map(step)
-    yield from _mappings(definition)
+    mappings = list(_mappings(definition))
+    yield from mappings or _whole(definition)
     yield from _schema(definition, schema_check)
 
 
@@ -89,6 +90,14 @@ def _map(step: MapStep) -> Iterator[Problem]:
         yield Problem("two_tolerances", step.name, "tolerate_share", "say either tolerate or tolerate_share")
 
 
+def _whole(definition: WorkflowDefinition) -> Iterator[Problem]:
+    """What no mapping holds and still cannot be kept: a NUL in a description."""
+    try:
+        canonical_json(definition.canonical())
+    except (InvalidPayload, ValueError) as error:
+        yield Problem("bad_value", None, "", str(getattr(error, "message", error)).removesuffix("."))
+
+
 def _mappings(definition: WorkflowDefinition) -> Iterator[Problem]:
     for step, place, mapping in definition.mappings():
         for where, what in problems_in(mapping, place):
@@ -99,7 +108,7 @@ def _mappings(definition: WorkflowDefinition) -> Iterator[Problem]:
         try:
             canonical_json(mapping)
         except InvalidPayload as error:
-            yield Problem("bad_value", step, place, str(error))
+            yield Problem("bad_value", step, place, error.message.removesuffix("."))
 
 
 _TYPES = {"null", "boolean", "object", "array", "number", "integer", "string"}

@@ -1,7 +1,7 @@
 """The graph: no cycle but bounded re-work, every step reachable, every join able to complete.
 
 Whether a step can start depends on which routes are taken. Where the number of ways through the decision points is small
-they are all tried; else each pair of decision points.
+they are all tried; else those through each two decision points, or each one.
 """
 
 from __future__ import annotations
@@ -12,17 +12,17 @@ from math import prod
 
 from tenure.flow.model.definition import WorkflowDefinition
 from tenure.flow.model.problem import Problem
-from tenure.flow.model.shape import Edge, Shape, reach, shape_of
+from tenure.flow.model.shape import Edge, Shape, reach
 
-_MAX_WAYS = 4096
+_MAX_WAYS = 1024
+_MAX_WORK = 200_000
 #: What a decision point takes: the edges, and whether it succeeded.
 Arm = tuple[frozenset[Edge], bool]
 Choice = Mapping[str, Arm]
 
 
-def flow_problems(definition: WorkflowDefinition) -> Iterator[Problem]:
+def flow_problems(definition: WorkflowDefinition, shape: Shape) -> Iterator[Problem]:
     """``cycle``, ``rework_not_back``, ``unreachable_step``, ``join_never_completes``, ``no_first_step``."""
-    shape = shape_of(definition)
     cyclic = list(_cycles(shape))
     yield from cyclic
     if cyclic:
@@ -80,31 +80,50 @@ def _rework(definition: WorkflowDefinition, shape: Shape) -> Iterator[Problem]:
 
 
 def _starts(definition: WorkflowDefinition, shape: Shape) -> Iterator[Problem]:
-    points = decision_points(definition, shape)
-    startable: set[str] = set()
-    for choice in choices(points):
-        startable |= set(started(shape, choice))
-    at_all = set(started(shape, {}))
+    points = decision_points(definition, shape, _before_joins(shape))
+    startable = set(shape.names)
+    for group in ways(points, len(shape.names)):
+        startable &= set().union(*(started(shape, choice) for choice in group))
     for step in definition.steps:
         if step.name in startable or step.name in shape.compensates:
             continue
-        joined = {edge.source for edge in shape.incoming[step.name] if edge.kind == "after"}
-        if step.name in at_all or (len(joined) > 1 and joined <= startable):
-            yield Problem(
-                "join_never_completes", step.name, "after",
-                f"{' and '.join(map(repr, sorted(joined)))} never succeed in the same run, so it never starts",
-            )  # fmt: skip
-        elif not joined & (set(shape.names) - startable):
-            yield Problem("unreachable_step", step.name, "", "no route that can be taken leads to it")
-        else:
-            never = sorted(joined - startable)
+        joined = sorted(edge.source for edge in shape.incoming[step.name] if edge.kind == "after")
+        never = [name for name in joined if name not in startable]
+        if never:
             yield Problem("unreachable_step", step.name, "after", f"it waits for {never[0]!r}, which never starts")
+        elif joined:
+            both = " and ".join(map(repr, joined)) + (" and what leads to it" if shape.entered(step.name) else "")
+            yield Problem(
+                "join_never_completes", step.name, "after", f"{both} never succeed in the same run, so it never starts"
+            )
+        else:
+            yield Problem("unreachable_step", step.name, "", "no route that can be taken leads to it")
 
 
-def decision_points(definition: WorkflowDefinition, shape: Shape) -> dict[str, list[Arm]]:
-    """The steps with more than one outcome, and what each outcome takes."""
+def _before_joins(shape: Shape) -> set[str]:
+    """The steps before any that waits for more than one thing: elsewhere no decision can stand in the way of another."""
+    joins = [n for n in shape.names if sum(e.kind == "after" for e in shape.incoming[n]) + shape.entered(n) > 1]
+    return before(shape, joins)
+
+
+def before(shape: Shape, names: Iterable[str]) -> set[str]:
+    """Every step from which one of these follows, themselves aside."""
+    seen: set[str] = set()
+    waiting = list(names)
+    while waiting:
+        for edge in shape.incoming[waiting.pop()]:
+            if edge.source not in seen:
+                seen.add(edge.source)
+                waiting.append(edge.source)
+    return seen
+
+
+def decision_points(definition: WorkflowDefinition, shape: Shape, among: set[str]) -> dict[str, list[Arm]]:
+    """The steps of ``among`` with more than one outcome, and what each outcome takes."""
     points: dict[str, list[Arm]] = {}
     for step in definition.steps:
+        if step.name not in among:
+            continue
         taken = [edge for edge in shape.outgoing[step.name] if edge.kind in ("ok", "error")]
         ok = [frozenset([edge]) for edge in taken if edge.kind == "ok"]
         if any(route.ends or route.limit is not None for route in step.routes) and not step.fan_out:
@@ -118,16 +137,21 @@ def decision_points(definition: WorkflowDefinition, shape: Shape) -> dict[str, l
     return points
 
 
-def choices(points: Mapping[str, list[Arm]]) -> Iterable[Choice]:
-    """The ways through the decision points: all, or where these are too many those through each two of them."""
+def ways(points: Mapping[str, list[Arm]], steps: int) -> Iterator[list[Choice]]:
+    """Groups of choices. What is possible is possible by some choice of every group.
+
+    One group of all choices where these are few enough; else one for each two decision points, or for each one.
+    """
     if prod(len(arms) for arms in points.values()) <= _MAX_WAYS:
-        return (dict(zip(points, arms, strict=True)) for arms in itertools.product(*points.values()))
-    return (
-        {a: one, b: other}
-        for a, b in itertools.combinations(points, 2)
-        for one in points[a]
-        for other in points[b]
-    )  # fmt: skip
+        yield _choices(points)
+        return
+    size = 2 if len(points) ** 2 * steps <= _MAX_WORK else 1
+    for few in itertools.combinations(points, size):
+        yield _choices({name: points[name] for name in few})
+
+
+def _choices(points: Mapping[str, list[Arm]]) -> list[Choice]:
+    return [dict(zip(points, arms, strict=True)) for arms in itertools.product(*points.values())]
 
 
 def started(shape: Shape, choice: Choice) -> Iterator[str]:

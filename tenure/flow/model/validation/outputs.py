@@ -9,18 +9,17 @@ from tenure.flow.model.definition import WorkflowDefinition
 from tenure.flow.model.mapping import paths_in
 from tenure.flow.model.paths import Path
 from tenure.flow.model.problem import Problem
-from tenure.flow.model.shape import Edge, Shape, shape_of
+from tenure.flow.model.shape import Edge, Shape
 from tenure.flow.model.steps import MapStep
-from tenure.flow.model.validation.flow import choices, decision_points, started
+from tenure.flow.model.validation.flow import before, decision_points, started, ways
 
 Keys = frozenset[str]
 
 
-def output_problems(definition: WorkflowDefinition) -> Iterator[Problem]:
+def output_problems(definition: WorkflowDefinition, shape: Shape) -> Iterator[Problem]:
     """``unknown_output``, ``output_too_early``, ``output_may_be_missing``, ``output_conflict``, ``item_outside_map``,
     ``event_outside_trigger``, ``unknown_step``.
     """
-    shape = shape_of(definition)
     sure, possible = _known(definition, shape)
     keys = {step.output_key for step in definition.steps}
     yield from _conflicts(definition, shape)
@@ -135,4 +134,10 @@ def _conflicts(definition: WorkflowDefinition, shape: Shape) -> Iterator[Problem
 
 
 def _both(definition: WorkflowDefinition, shape: Shape, one: str, other: str) -> bool:
-    return any({one, other} <= set(started(shape, choice)) for choice in choices(decision_points(definition, shape)))
+    if other in shape.behind(one) or one in shape.behind(other):
+        return True
+    points = decision_points(definition, shape, before(shape, [one]) & before(shape, [other]))
+    return all(
+        any({one, other} <= set(started(shape, choice)) for choice in group)
+        for group in ways(points, len(shape.names))
+    )  # fmt: skip

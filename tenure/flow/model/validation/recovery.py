@@ -7,13 +7,13 @@ from collections.abc import Iterator
 
 from tenure.flow.model.definition import WorkflowDefinition
 from tenure.flow.model.problem import Problem
-from tenure.flow.model.shape import shape_of
+from tenure.flow.model.shape import Shape
 from tenure.flow.model.steps import ChildStep, ExternalStep, HumanStep, TaskStep
 
 _CAN_UNDO = (TaskStep, HumanStep, ExternalStep, ChildStep)
 
 
-def recovery_problems(definition: WorkflowDefinition) -> Iterator[Problem]:
+def recovery_problems(definition: WorkflowDefinition, shape: Shape) -> Iterator[Problem]:
     """``compensation_missing``, ``compensation_unused``, ``compensation_loop``, ``compensation_shared``,
     ``compensation_in_flow``, ``compensation_performer``.
     """
@@ -29,7 +29,6 @@ def recovery_problems(definition: WorkflowDefinition) -> Iterator[Problem]:
             )
         if undo is not None:
             undone[undo].append(step.name)
-    shape = shape_of(definition)
     for name, of in undone.items():
         if name not in definition.by_name:
             continue
