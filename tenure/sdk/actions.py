@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, TypeVar,
 
 from tenure.engine.caller import Caller
 from tenure.sdk import operations as ops
+from tenure.sdk.http.operations import remote
 from tenure.store.operation import Op
 
 if TYPE_CHECKING:
@@ -35,6 +36,8 @@ class Action(Generic[P, T]):
             return self
 
         def call(*args: P.args, **kwargs: P.kwargs) -> Any:
+            if client.address is not None:
+                return client.send(remote(self._operation.__name__, args, kwargs))
             return client.perform(lambda caller: self._operation(caller, *args, **kwargs))
 
         return update_wrapper(call, self._operation)

@@ -16,6 +16,10 @@ from tenure.engine.caller import Caller
 from tenure.model.errors import NotFound, StoreUnavailable
 from tenure.sdk.actions import Actions
 from tenure.sdk.caller_connection import async_connection_of, connection_of
+from tenure.sdk.http.async_line import AsyncLine
+from tenure.sdk.http.call import Call
+from tenure.sdk.http.line import Line
+from tenure.sdk.http.reaching import Reaching, refuse
 from tenure.sdk.session import KEEPALIVES, Rest, Session, clock_setting, opened, opened_async, reachable
 from tenure.sdk.settings import Clock, Settings, resolve
 from tenure.sdk.tasks import TaskRegistry
@@ -34,19 +38,21 @@ def _caller_of(settings: Settings, store: PostgresStore, tenant: int | None) -> 
     return Caller(store, tenant, settings.actor, settings.tenant)
 
 
-class Tenure(Actions, TaskRegistry):
+class Tenure(Actions, TaskRegistry, Reaching):
     """The sync client. Threads may share it.
 
     ``dsn`` names a PostgreSQL 15 or newer; without one (and without ``TENURE_DSN``) the embedded server is used.
     ``tenant`` and ``actor`` say for whom and as whom it acts. Connections are opened on first use; ``close`` them, or
-    use it as a context manager.
+    use it as a context manager. With ``url`` and ``token`` (or ``TENURE_URL`` and ``TENURE_TOKEN``, and no DSN) it
+    reaches a server over HTTP instead, and can do what a token permits.
     """
 
     def __init__(
         self, dsn: str | None = None, *, tenant: str | None = None, actor: str | None = None, clock: Clock | None = None,
-        notify: bool = True, max_connections: int = 10,
+        notify: bool = True, max_connections: int = 10, url: str | None = None, token: str | None = None,
     ) -> None:  # fmt: skip
-        super().__init__()
+        TaskRegistry.__init__(self)
+        Reaching.__init__(self, dsn, url, token)
         self._given = (dsn, tenant, actor, clock, notify)
         self._max_connections = max_connections
         self._lock = threading.Lock()
@@ -55,10 +61,24 @@ class Tenure(Actions, TaskRegistry):
         self._sessions: dict[int, Session] = {}
         self._rest = Rest()
         self._caller: Caller | None = None
+        self._line: Line | None = None
+
+    def send(self, call: Call[T]) -> T:
+        """The answer of the server that it reaches."""
+        assert self.address is not None
+        with self._lock:
+            if self._line is None or self._line.address is not self.address:
+                self._line = Line(self.address)
+        return self._line.perform(call)
 
     @property
     def settings(self) -> Settings:
-        """What the client was given, filled in; the first use may start the embedded server."""
+        """What the client was given, filled in; the first use may start the embedded server.
+
+        Raises NotOverHttp for a client that only reaches a server.
+        """
+        if self.address is not None:
+            refuse(self.address)
         with self._lock:
             if self._settings is None:
                 self._settings = resolve(*self._given)
@@ -136,6 +156,9 @@ class Tenure(Actions, TaskRegistry):
         if self._pool is not None:
             self._pool.close()
             self._pool = None
+        if self._line is not None:
+            self._line.close()
+            self._line = None
 
     def __enter__(self) -> Tenure:
         return self
@@ -149,6 +172,7 @@ class Within(Tenure):
 
     def __init__(self, client: Tenure, connection: psycopg.Connection[Any]) -> None:
         super().__init__(*client._given[:1])
+        self._decided = True  # within a transaction, whatever the environment says
         self._client = client
         self.connection = connection
 
@@ -176,14 +200,15 @@ class Within(Tenure):
         return run(self.connection, make(caller), prepare=False)
 
 
-class AsyncTenure(Actions, TaskRegistry):
+class AsyncTenure(Actions, TaskRegistry, Reaching):
     """The async client: the same actions, awaited."""
 
     def __init__(
         self, dsn: str | None = None, *, tenant: str | None = None, actor: str | None = None, clock: Clock | None = None,
-        notify: bool = True, max_connections: int = 10,
+        notify: bool = True, max_connections: int = 10, url: str | None = None, token: str | None = None,
     ) -> None:  # fmt: skip
-        super().__init__()
+        TaskRegistry.__init__(self)
+        Reaching.__init__(self, dsn, url, token)
         self._given = (dsn, tenant, actor, clock, notify)
         self._max_connections = max_connections
         self._settings: Settings | None = None
@@ -192,10 +217,20 @@ class AsyncTenure(Actions, TaskRegistry):
         self._sessions: dict[int, Session] = {}
         self._rest = Rest()
         self._caller: Caller | None = None
+        self._line: AsyncLine | None = None
+
+    async def send(self, call: Call[T]) -> T:
+        """The answer of the server that it reaches."""
+        assert self.address is not None
+        if self._line is None or self._line.address is not self.address:
+            self._line = AsyncLine(self.address)
+        return await self._line.perform(call)
 
     @property
     def settings(self) -> Settings:
-        """What the client was given, filled in."""
+        """What the client was given, filled in. Raises NotOverHttp for a client that only reaches a server."""
+        if self.address is not None:
+            refuse(self.address)
         if self._settings is None:
             self._settings = resolve(*self._given)
         return self._settings
@@ -271,6 +306,9 @@ class AsyncTenure(Actions, TaskRegistry):
         if self._pool is not None:
             await self._pool.close()
             self._pool = None
+        if self._line is not None:
+            await self._line.close()
+            self._line = None
 
     async def __aenter__(self) -> AsyncTenure:
         return self
@@ -284,6 +322,7 @@ class AsyncWithin(AsyncTenure):
 
     def __init__(self, client: AsyncTenure, transaction: Any) -> None:
         super().__init__(*client._given[:1])
+        self._decided = True  # within a transaction, whatever the environment says
         self._client = client
         self.transaction_of = transaction
         """What the caller holds: a connection or a session."""

@@ -14,6 +14,7 @@ from tenure.engine.actions.submit import submit
 from tenure.model.errors import AlreadyExists, InvalidRequest
 from tenure.model.queue import JOB_TEMPLATE
 from tenure.model.requests import SubmitSubject, validated
+from tenure.sdk.http.operations import submit_one
 from tenure.sdk.signature import signature_of
 
 if TYPE_CHECKING:
@@ -86,6 +87,8 @@ class Task(Generic[P, R]):
         """
         client: Any = self._client if tx is None else self._client.within(tx)
         request = self.request(*args, **kwargs)
+        if client.address is not None:
+            return client.send(submit_one(request))
         return client.perform(lambda caller: submit(caller, request))
 
     def request(self, /, *args: Any, **kwargs: Any) -> SubmitSubject:

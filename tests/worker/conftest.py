@@ -4,28 +4,62 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
 from typing import Any
 
 import psycopg
 import pytest
 
 from tenure import Tenure, Worker
+from tenure.sdk.http.address import Address
+from tenure.testing import drain
+from tests.worker.serving import address_for, serving
+
+
+class App(Tenure):
+    """A client that is connected to the database; its workers reach it through a server where there is an address."""
+
+    worker_address: Address | None = None
 
 
 @pytest.fixture
-def app(migrated_database: str) -> Iterator[Tenure]:
-    """A client with the queue ``q``, whose failures are tried again at once."""
-    with Tenure(migrated_database, actor="user:ada") as app:
-        app.define_queue("q", retry_policy={"initial_delay_seconds": 0})
+def transport() -> str:
+    """How workers reach their work. Modules that test both have a fixture of the same name with both."""
+    return "database"
+
+
+@contextmanager
+def reached_by(app: App, transport: str) -> Iterator[App]:
+    """The client, with a server beside it for workers that reach it over HTTP."""
+    if transport == "database":
         yield app
+        return
+    with serving(app) as server:
+        app.worker_address = address_for(app, server)
+        yield app
+
+
+@pytest.fixture
+def app(migrated_database: str, transport: str) -> Iterator[App]:
+    """A client with the queue ``q``, whose failures are tried again at once."""
+    with App(migrated_database, actor="user:ada") as app:
+        app.define_queue("q", retry_policy={"initial_delay_seconds": 0})
+        with reached_by(app, transport):
+            yield app
+
+
+def drained(app: App, **options: Any) -> Mapping[str, int]:
+    """What a worker did until nothing was left to do now."""
+    return drain(app, address=app.worker_address, **options)
 
 
 @asynccontextmanager
 async def working(app: Tenure, **options: Any) -> AsyncIterator[Worker]:
     """A worker at work while the block lasts; then it is stopped gracefully."""
-    worker = Worker(app, **({"queues": ["q"], "sweep_interval": 0.2} | options))
+    worker = Worker(
+        app, **({"address": getattr(app, "worker_address", None), "queues": ["q"], "sweep_interval": 0.2} | options)
+    )
     serving = asyncio.create_task(worker.serve())
     started = asyncio.create_task(worker.ready.wait())
     await asyncio.wait({serving, started}, return_when=asyncio.FIRST_COMPLETED, timeout=20)

@@ -15,6 +15,11 @@ from tenure.testing import drain
 from tests.worker.conftest import fact_types, state, states, until, working
 
 
+@pytest.fixture(params=["database", "http"])
+def transport(request) -> str:
+    return request.param
+
+
 @contextmanager
 def counted_statements(monkeypatch):
     """Counts what is sent on async connections by its first comment-free line; the claims, reports and renewals do so."""

@@ -8,9 +8,15 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from tenure import Defer, Dispatched, ErrorClass, Fail, Job, Next, Produced, Retry, Tenure
-from tenure.testing import MovableClock, drain
-from tests.worker.conftest import fact_types, state
+from tenure import Defer, Dispatched, ErrorClass, Fail, Job, Next, Produced, Retry
+from tenure.testing import MovableClock
+from tests.worker.conftest import App, fact_types, reached_by, state
+from tests.worker.conftest import drained as drain
+
+
+@pytest.fixture(params=["database", "http"])
+def transport(request) -> str:
+    return request.param
 
 
 @pytest.fixture
@@ -19,10 +25,11 @@ def clock() -> MovableClock:
 
 
 @pytest.fixture
-def app(migrated_database, clock):
-    with Tenure(migrated_database, clock=clock) as app:
+def app(migrated_database, clock, transport):
+    with App(migrated_database, clock=clock) as app:
         app.define_queue("q", retry_policy={"initial_delay_seconds": 60, "mode": "CONSTANT"}, max_attempts_default=3)
-        yield app
+        with reached_by(app, transport):
+            yield app
         assert app.verify().clean
 
 
@@ -141,7 +148,7 @@ def test_deferring_spends_no_attempt(app, clock):
 
     assert (state(app, subject), fact_types(app, subject)[-1]) == ("READY", "execution.deferred")
     assert app.inspect(subject).situation.thread.envelope.attempt_count == 0
-    clock.advance(seconds=300)
+    clock.advance(seconds=301)
     assert drain(app)["deferred"] == 1
 
 

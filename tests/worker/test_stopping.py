@@ -14,11 +14,12 @@ import psycopg
 import pytest
 
 from tests.worker.conftest import fact_types, state, states, until, working
+from tests.worker.serving import secret_of
 
 SCRIPT = """
 import asyncio, pathlib
 from tenure import Tenure, Worker
-app = Tenure({dsn!r})
+app = Tenure({dsn})
 here = pathlib.Path({folder!r})
 
 @app.task(queue="q", key="work")
@@ -32,14 +33,22 @@ Worker(app, concurrency=2, prefetch=10).run()
 """
 
 
+@pytest.fixture(params=["database", "http"])
+def transport(request) -> str:
+    return request.param
+
+
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 async def test_a_signal_lets_running_work_finish_and_gives_the_rest_back_at_once(app, tmp_path, number):
     subjects = app.submit_many(
         [{"queue_key": "q", "next_action_key": "work", "properties": {"number": n}} for n in range(6)]
     )
-    script = SCRIPT.format(dsn=app.settings.dsn, folder=str(tmp_path))
-    environment = os.environ | {"PYTHONPATH": str(Path(__file__).parents[2])}
-    process = subprocess.Popen([sys.executable, "-c", script], env=environment)  # noqa: ASYNC220 - returns at once
+    # Over HTTP it knows no database, only a URL and a token.
+    script = SCRIPT.format(dsn=repr(app.settings.dsn) if app.worker_address is None else "", folder=str(tmp_path))
+    environment = os.environ | {"PYTHONPATH": str(Path(__file__).parents[2]), "HOME": str(tmp_path)}
+    if app.worker_address is not None:
+        environment |= {"TENURE_URL": app.worker_address.url, "TENURE_TOKEN": secret_of(app.worker_address)}
+    process = subprocess.Popen([sys.executable, "-c", script], env=environment, cwd=tmp_path)  # noqa: ASYNC220 - returns at once
     try:
         await until(lambda: len(list(tmp_path.glob("begun-*"))) == 2)
         assert states(app) == {"RUNNING": 6}
@@ -124,6 +133,7 @@ def _claims_that_wait(app):
         return connection.execute(query).fetchone()[0]
 
 
+@pytest.mark.parametrize("transport", ["database"])  # by hints, which only that has
 async def test_a_draining_worker_finishes_what_it_holds_and_takes_nothing_new(app):
     begun, finish = asyncio.Event(), asyncio.Event()
 
@@ -164,3 +174,39 @@ async def test_a_worker_that_is_retired_or_disabled_stops_by_itself(app, action,
 
     subject = work.submit()
     assert state(app, subject) == "READY"
+
+
+@pytest.mark.parametrize("transport", ["http"])
+async def test_a_draining_worker_takes_nothing_over_http_either(app):
+    begun, finish = asyncio.Event(), asyncio.Event()
+
+    @app.task(queue="q")
+    async def work() -> None:
+        begun.set()
+        await finish.wait()
+
+    first = work.submit()
+    async with working(app, heartbeat_ttl_seconds=1) as worker:
+        await begun.wait()
+        await asyncio.to_thread(app.drain_worker, worker.row, reason="service")
+        await until(lambda: worker.status == "DRAINING")
+        finish.set()
+        await until(lambda: state(app, first) == "COMPLETED")
+        second = await asyncio.to_thread(work.submit)
+        for _ in range(2):
+            beat = app.workers()[0].heartbeat_at
+            await until(lambda beat=beat: app.workers()[0].heartbeat_at > beat)
+        assert state(app, second) == "READY"
+
+        await asyncio.to_thread(app.enable_worker, worker.row)
+        await until(lambda: state(app, second) == "COMPLETED")
+
+
+@pytest.mark.parametrize("transport", ["http"])
+async def test_an_idle_worker_that_waits_on_the_server_stops_at_once(app):
+    async with working(app) as worker:
+        await until(lambda: app.settings and app.workers())
+        begun = asyncio.get_running_loop().time()
+        worker.stop()
+    assert asyncio.get_running_loop().time() - begun < 5  # a long poll takes 20 s
+    assert app.workers() == []

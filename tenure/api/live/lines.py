@@ -8,8 +8,8 @@ many subjects at once are taken by many, and nobody else wakes (design 06, HTTP 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 
 Queue = tuple[int, str]
 """Tenant and queue_key."""
@@ -49,6 +49,26 @@ class Place:
         """Wake those who come next: there may be more."""
         for _ in range(_PASSED_ON_TO):
             self._line.wake_one()
+
+
+class Places:
+    """One request that waits in the lines of several queues."""
+
+    def __init__(self, places: Sequence[Place]) -> None:
+        self._places = places
+
+    @contextmanager
+    def look(self) -> Iterator[list[Place]]:
+        """A look for work in all of them; gives the places that were hinted."""
+        hinted = [place for place in self._places if place.woken.is_set()]
+        with ExitStack() as looking:
+            for place in self._places:
+                looking.enter_context(place.look())
+            yield hinted
+
+    def rest(self) -> list[asyncio.Task[None]]:
+        """Wait in all of them, each a task; the first that ends was woken."""
+        return [asyncio.create_task(place.rest()) for place in self._places]
 
 
 class Line:
@@ -102,6 +122,12 @@ class Lines:
                 line.wake_one()  # it leaves without having looked
             if not line.places:
                 del self._lines[queue]
+
+    @contextmanager
+    def places(self, queues: Sequence[Queue]) -> Iterator[Places]:
+        """A place in the line of each of these queues."""
+        with ExitStack() as taken:
+            yield Places([taken.enter_context(self.place(queue)) for queue in queues])
 
     def hint(self, queue: Queue) -> None:
         """There may be work in the queue."""

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import TypeVar
 
 from tenure.api.gateway import Gateway
@@ -66,37 +65,36 @@ class Waiting:
         await asyncio.gather(*tasks, return_exceptions=True)
 
     async def until_taken(
-        self, identity: Identity, queue_key: str, seconds: float, look: Callable[[], Awaitable[list[T]]],
+        self, identity: Identity, queue_keys: Sequence[str], seconds: float, look: Callable[[], Awaitable[list[T]]],
         gone: Awaitable[None],
     ) -> list[T]:  # fmt: skip
         """What ``look`` brings, as soon as it brings anything within ``seconds``; nothing for a client that is ``gone``.
 
         Raises what ``look`` raises.
         """
-        queue = (identity.tenant, queue_key)
         end = time.monotonic() + seconds
         leaving = [asyncio.ensure_future(gone), asyncio.ensure_future(self._closing.wait())]
         try:
-            with self.lines.place(queue) as place:
-                self._watch(queue, identity)
+            with self.lines.places([(identity.tenant, key) for key in queue_keys]) as places:
+                for key in queue_keys:
+                    self._watch((identity.tenant, key), identity)
                 while not leaving[0].done():
-                    hinted = place.woken.is_set()
-                    with place.look():
+                    with places.look() as hinted:
                         taken = await look()
                     if taken:
-                        if hinted:
+                        for place in hinted:
                             place.pass_on()
                         return taken
                     left = end - time.monotonic()
                     if left <= 0 or self._closing.is_set():
                         break
-                    resting = asyncio.ensure_future(place.rest())
+                    resting = places.rest()
                     try:
-                        await asyncio.wait([resting, *leaving], timeout=left, return_when=asyncio.FIRST_COMPLETED)
+                        await asyncio.wait([*resting, *leaving], timeout=left, return_when=asyncio.FIRST_COMPLETED)
                     finally:
-                        resting.cancel()
-                        with contextlib.suppress(asyncio.CancelledError):
-                            await resting
+                        for rest in resting:
+                            rest.cancel()
+                        await asyncio.gather(*resting, return_exceptions=True)
         finally:
             for task in leaving:
                 task.cancel()

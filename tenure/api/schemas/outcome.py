@@ -67,6 +67,10 @@ class Claims(BaseModel):
     """What a claim brought: empty where there was nothing to take."""
 
     leases: list[ClaimedShown]
+    taken_after_seconds: float = Field(
+        0.0, description="How long after the request came they were taken: a lease lasts its ttl from then on. Negative where "
+        "an earlier request with the same key had taken them.", examples=[0.0],
+    )  # fmt: skip
 
 
 class TemplateShown(BaseModel):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from pydantic import AwareDatetime, ConfigDict, Field
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
 from tenure.api.schemas.fields import LeaseEuid, LeaseToken, SubjectEuid, WorkerEuid
 from tenure.api.schemas.guards import GuardedBody
@@ -21,6 +21,20 @@ _HOLDER = {
 
 def _example(**fields: Any) -> ConfigDict:
     return ConfigDict(json_schema_extra={"examples": [fields]})
+
+
+class AlsoFrom(BaseModel):
+    """Another queue to take from, with a key and a limit of its own."""
+
+    model_config = ConfigDict(
+        extra="forbid", json_schema_extra={"examples": [{"queue_key": "post_extract_qc", "limit": 1}]}
+    )
+
+    queue_key: Key = Field(examples=["post_extract_qc"])
+    limit: int = Field(1, ge=1, le=1000, description="How many at most.")
+    idempotency_key: ShortText | None = Field(
+        None, description="A key of its own: send it again by itself to repeat it."
+    )
 
 
 class ClaimBody(GuardedBody):
@@ -42,6 +56,9 @@ class ClaimBody(GuardedBody):
     lease_token: LeaseToken | None = Field(
         None, description="A secret of your own that is to prove the leases. Left out, the server makes one: a fresh one, or "
         "with an idempotency key the same for each repetition with the same credential.",
+    )  # fmt: skip
+    also_from: Annotated[list[AlsoFrom], Field(max_length=50)] = Field(
+        default_factory=list, description="More queues. The most urgent is looked at first, and one claim takes from one queue."
     )  # fmt: skip
     wait_seconds: float = Field(
         0, ge=0, le=_LONGEST_WAIT, description="How long to wait for work where there is none (long poll)."

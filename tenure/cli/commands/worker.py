@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -11,7 +12,9 @@ import typer
 from tenure.cli.call import Call, call_of
 from tenure.cli.loading import load
 from tenure.cli.logs import log_to
+from tenure.model.errors import InvalidRequest
 from tenure.model.states import WorkerType
+from tenure.sdk.http.address import Address
 from tenure.sdk.worker import Worker
 
 NAME = "worker"
@@ -36,6 +39,8 @@ def run(
     grace: Annotated[float, typer.Option("--grace", help="Seconds that running handlers get when it is asked to stop.")] = 30.0,
     sweep: Annotated[float, typer.Option("--sweep", help="Seconds between looks for leases that others let run out.")] = 5.0,
     listen_dsn: Annotated[str | None, typer.Option("--listen-dsn", help="A direct DSN for LISTEN, beside a pooler.")] = None,
+    url: Annotated[str | None, typer.Option("--url", envvar="TENURE_URL", help="A server to reach over HTTP.")] = None,
+    token_file: Annotated[Path | None, typer.Option("--token-file", help="Where its token is, else in TENURE_TOKEN.")] = None,
     drain: Annotated[bool, typer.Option("--drain", help="Stop once there is nothing to claim now.")] = False,
 ) -> None:  # fmt: skip
     """Run the tasks of an application until Ctrl-C or SIGTERM, which let it finish or give back what it holds."""
@@ -46,17 +51,33 @@ def run(
         "platform_scope": platform or (), "assay_scope": assay or (), "lease_ttl_seconds": lease_ttl, "grace": grace,
         "sweep_interval": sweep, "listen_dsn": listen_dsn, "drain": drain,
     }  # fmt: skip
-    work(call_of(context), application, options)
+    address = _address(url, token_file) if url else None
+    work(call_of(context), application, options, address)
 
 
-def work(call: Call, application: str, options: Mapping[str, Any]) -> None:
-    """Load the application, run a worker for it, and say at the end what it did."""
+def _address(url: str, token_file: Path | None) -> Address:
+    if token_file is not None:
+        return Address(url, token_file=token_file)
+    return Address(url, os.environ.get("TENURE_TOKEN"), os.environ.get("TENURE_TOKEN_FILE"))
+
+
+def work(call: Call, application: str, options: Mapping[str, Any], address: Address | None = None) -> None:
+    """Load the application, run a worker for it, and say at the end what it did.
+
+    With an ``address`` it works over HTTP, and nothing of a database is opened or started.
+    """
     log_to(call)
+    if address is not None and call.dsn:
+        raise InvalidRequest(
+            "Both a URL and a DSN are given.", "Unset TENURE_DSN or TENURE_URL: a worker uses one of them."
+        )
     # An application that names no database of its own takes that of the command line.
     for variable, given in (("TENURE_DSN", call.dsn), ("TENURE_TENANT", call.tenant), ("TENURE_ACTOR", call.actor)):
         if given:
             os.environ[variable] = given
     client = load(application, verbose=call.verbose)
+    if address is not None:
+        client.reach_over_http(address)
     worker = Worker(client, **options)
     worker.run()
     report = worker.report()

@@ -76,12 +76,11 @@ class Acknowledger:
         await self._idle.wait()
 
     async def _send(self, batch: Sequence[tuple[Held, Report]]) -> None:
-        reports = [report for _, report in batch]
         if links := [held.span for held, _ in batch if held.span is not None]:
             with span("tenure.report", {"tenure.batch": len(batch)}, links=links):
-                outcomes = await self._transport.report(reports)
+                outcomes = await self._transport.report(batch)
         else:
-            outcomes = await self._transport.report(reports)
+            outcomes = await self._transport.report(batch)
         came_back = False
         for (held, report), outcome in zip(batch, outcomes, strict=True):
             if isinstance(outcome, TenureError):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from tenure.engine.acting import Outcome
 from tenure.engine.actions import claim, expire, queues, renew, workers
@@ -24,7 +24,7 @@ from tenure.sdk.worker.reporting import Reporting
 from tenure.sdk.worker.transport import Hints, Report, Served, Taken
 from tenure.store.operation import Op
 from tenure.store.postgres.store import PostgresStore
-from tenure.store.records import Claimed, ScanHint
+from tenure.store.records import ScanHint
 
 _SWEEP = 500
 
@@ -32,7 +32,8 @@ _SWEEP = 500
 class DatabaseTransport:
     """``Transport`` over connections of the worker's own."""
 
-    seeks = True
+    scans = True
+    wait = 0.0
     refresh = 5.0
 
     def __init__(self, settings: Settings, options: WorkerOptions) -> None:
@@ -42,6 +43,7 @@ class DatabaseTransport:
             Link(settings.dsn, name, settings.clock) for name in ("claiming", "reporting", "keeping")
         )
         self.hints = Hints()
+        self._asked_at = 0.0
 
     async def enroll(self, spec: WorkerSpec, policies: Sequence[QueuePolicy]) -> Worker:
         """See ``Transport.enroll``; the tenant is made, too, where it is not there."""
@@ -60,17 +62,25 @@ class DatabaseTransport:
         self._reports = Reporting(self._reporting, self._caller, worker.uid)
         return worker
 
-    async def queues(self) -> Sequence[Served]:
+    async def queues(self, wanted: Collection[str]) -> Sequence[Served]:
         """See ``Transport.queues``."""
         found = await self._claiming.perform(lambda: self._caller.store.queues(self._caller.tenant))
-        return [Served(q.queue_key, q.dispatch_priority) for q in found.values() if q.enabled]
+        return [Served(q.queue_key, q.dispatch_priority) for q in found.values() if q.enabled and q.queue_key in wanted]
 
     async def claim(self, request: ClaimItems, token: Token, hint: ScanHint | None) -> Taken:
         """See ``Transport.claim``."""
-        asked_at = time.monotonic()
+        asked_at = self._asked_at = time.monotonic()
         return Taken((await self._claiming.attempt(lambda: claim.claim(self._caller, request, hint))).items, asked_at)
 
-    async def orphans(self, newest: int) -> Sequence[Claimed]:
+    async def seek(self, requests: Sequence[ClaimItems], token: Token, wait: float) -> Taken:
+        """See ``Transport.seek``; nobody waits."""
+        taken = Taken([], time.monotonic())
+        for request in requests:
+            if (taken := await self.claim(request, token, None)).items:
+                break
+        return taken
+
+    async def orphans(self, newest: int) -> Taken:
         """See ``Transport.orphans``."""
         worker, store, tenant = self._worker, self._caller.store, self._caller.tenant
         rows = await self._claiming.perform(
@@ -81,15 +91,16 @@ class DatabaseTransport:
             row.attempt.uid for row in rows
             if row.attempt.uid > newest and row.attempt.incarnation == worker.incarnation
         ]  # fmt: skip
-        return await self._claiming.perform(lambda: store.claimed(lost)) if lost else []
+        items = await self._claiming.perform(lambda: store.claimed(lost)) if lost else []
+        return Taken(items, self._asked_at)
 
     async def due_in(self, queue_keys: Sequence[str]) -> float | None:
         """See ``Transport.due_in``."""
         return await self._claiming.perform(lambda: self._caller.store.next_due(self._caller.tenant, queue_keys))
 
-    async def report(self, reports: Sequence[Report]) -> Sequence[Outcome]:
+    async def report(self, batch: Sequence[tuple[Held, Report]]) -> Sequence[Outcome]:
         """See ``Transport.report``."""
-        return await self._reports.send(reports)
+        return await self._reports.send([report for _, report in batch])
 
     async def renew(self, held: Sequence[Held], ttl_seconds: int | None) -> Mapping[int, object]:
         """See ``Transport.renew``: one statement for all."""

@@ -7,7 +7,7 @@ import contextlib
 import logging
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 
 from tenure.model.errors import (
     Conflict,
@@ -26,8 +26,7 @@ from tenure.sdk.worker.executing import Executing
 from tenure.sdk.worker.holding import Held, Holding
 from tenure.sdk.worker.keeper import Keeper
 from tenure.sdk.worker.options import WorkerOptions
-from tenure.sdk.worker.transport import Served, Transport
-from tenure.store.records import Claimed
+from tenure.sdk.worker.transport import Served, Taken, Transport
 
 _log = logging.getLogger("tenure.worker")
 
@@ -52,6 +51,7 @@ class Dispatcher:
         self._cursors: dict[str, Cursor] = {}
         self._taken: deque[Held] = deque()
         self._poll = options.poll_min
+        self._waited = 0.0
         self._stopped = asyncio.Event()
         self.claims = 0
         self.claimed = 0
@@ -84,6 +84,8 @@ class Dispatcher:
 
     async def _pass(self) -> bool:
         """One look at every queue, the most urgent first; True where work was found."""
+        if self._transport.wait:
+            return await self._seek()
         for queue in self._queues:
             limit = self._room(queue)
             if limit < 1 or self._stopped.is_set():
@@ -91,6 +93,32 @@ class Dispatcher:
             if await self._claim(queue, limit):
                 return True  # back to the most urgent queue
         return False
+
+    async def _seek(self) -> bool:
+        """Ask for work of any queue that there is room for, and have the other side wait until there is some."""
+        rooms = [(queue, room) for queue in self._queues if (room := self._room(queue)) >= 1]
+        if not rooms or self._stopped.is_set():
+            return False
+        token, begun = Token(), time.monotonic()
+        requests = [self._request(queue, room, token) for queue, room in rooms]
+        taken, _ = await self._answered(self._until_stopped(requests, token), "any queue")
+        self._waited = time.monotonic() - begun
+        return self._hold(taken, token)
+
+    async def _until_stopped(self, requests: Sequence[ClaimItems], token: Token) -> Taken:
+        """Seek; once stopped, no longer, but for what may have been taken meanwhile."""
+        wait = 0.0 if self._options.drain else self._transport.wait
+        asking = asyncio.ensure_future(self._transport.seek(requests, token, wait))
+        stopping = asyncio.ensure_future(self._stopped.wait())
+        try:
+            await asyncio.wait({asking, stopping}, return_when=asyncio.FIRST_COMPLETED)
+            if asking.done():
+                return asking.result()
+        finally:
+            for task in (asking, stopping):
+                task.cancel()
+            await asyncio.gather(asking, stopping, return_exceptions=True)
+        return await self._transport.orphans(self._holding.newest)
 
     def _begin(self) -> None:
         """Begin with what was taken; once stopped, it is given back instead."""
@@ -109,46 +137,60 @@ class Dispatcher:
         least = max(1, min(self._options.batch, most) // 4)
         return min(room, self._options.batch) if room >= least or (room >= 1 and not len(self._holding)) else 0
 
-    async def _claim(self, queue: Served, limit: int) -> Sequence[Claimed]:
+    def _request(self, queue: Served, limit: int, token: Token) -> ClaimItems:
+        worker = self._keeper.worker
+        return ClaimItems(
+            worker=worker.uid, incarnation=worker.incarnation, queue_key=queue.queue_key, token_hash=token.digest,
+            limit=limit, start=True, ttl_seconds=self._options.lease_ttl_seconds,
+        )  # fmt: skip
+
+    async def _claim(self, queue: Served, limit: int) -> bool:
         cursor = self._cursors.setdefault(queue.queue_key, Cursor())
         while True:
-            hint = cursor.hint(self._holding.before_oldest) if self._transport.seeks else None
-            token = Token()
-            request = ClaimItems(
-                worker=self._keeper.worker.uid, incarnation=self._keeper.worker.incarnation, queue_key=queue.queue_key,
-                token_hash=token.digest, limit=limit, start=True, ttl_seconds=self._options.lease_ttl_seconds,
-            )  # fmt: skip
-            asked_at = time.monotonic()
-            again = False
-            try:
-                taken, asked_at = await self._transport.claim(request, token, hint)
-            except StoreUnavailable as error:
-                _log.warning("claiming: %s", error.message)
-                # What it took is ours under its token, if it took anything.
-                taken = await self._transport.orphans(self._holding.newest)
-                again = True
-            except WorkerSuperseded as error:
-                self._stop(f"{error.message} {error.hint}")
-                await self._stopped.wait()
-                return []
-            except (QueueUnknown, WorkerAtLimit, Conflict, Forbidden) as error:
-                _log.info("Queue %s: %s", queue.queue_key, error)
-                self._refresh_at = 0.0
-                if isinstance(error, WorkerNotAccepting):
-                    self._keeper.beat_soon()
-                return []
-            self.claims += 1
-            self.claimed += len(taken)
-            again |= cursor.note(hint, taken, limit, time.monotonic() - asked_at)
-            self._taken.extend([self._holding.add(item, token, asked_at) for item in taken])
-            if taken or not again or self._stopped.is_set():
-                return taken
+            hint = cursor.hint(self._holding.before_oldest) if self._transport.scans else None
+            token, asked_at = Token(), time.monotonic()
+            asking = self._transport.claim(self._request(queue, limit, token), token, hint)
+            taken, again = await self._answered(asking, f"queue {queue.queue_key}")
+            if taken is None:
+                return False
+            again |= cursor.note(hint, taken.items, limit, time.monotonic() - asked_at)
+            if self._hold(taken, token):
+                return True
+            if not again or self._stopped.is_set():
+                return False
+
+    async def _answered(self, asking: Awaitable[Taken], what: str) -> tuple[Taken | None, bool]:
+        """What a claim took, and whether its answer was lost; None where the worker may not claim."""
+        try:
+            return await asking, False
+        except StoreUnavailable as error:
+            _log.warning("claiming: %s", error.message)
+            # What it took is ours under its token, if it took anything.
+            return await self._transport.orphans(self._holding.newest), True
+        except WorkerSuperseded as error:
+            self._stop(f"{error.message} {error.hint}")
+            await self._stopped.wait()
+        except (QueueUnknown, WorkerAtLimit, Conflict, Forbidden) as error:
+            _log.info("Claiming from %s: %s", what, error)
+            self._refresh_at = 0.0
+            if isinstance(error, WorkerNotAccepting):
+                self._keeper.beat_soon()
+        return None, False
+
+    def _hold(self, taken: Taken | None, token: Token) -> bool:
+        """Keep what was taken until it is begun; True where that is anything."""
+        if taken is None:
+            return False
+        self.claims += 1
+        self.claimed += len(taken.items)
+        self._taken.extend([self._holding.add(item, token, taken.asked_at) for item in taken.items])
+        return len(taken.items) > 0
 
     async def _refresh(self) -> None:
         now = time.monotonic()
         if now < self._refresh_at:
             return
-        served = [queue for queue in await self._transport.queues() if queue.queue_key in self._wanted]
+        served = await self._transport.queues(self._wanted)
         self._queues = sorted(served, key=lambda q: (-q.dispatch_priority, q.queue_key))
         self._hints.served.clear()
         self._hints.served.update(q.queue_key for q in self._queues)
@@ -161,6 +203,8 @@ class Dispatcher:
             if not self._stopped.is_set():
                 await _either(self._holding.freed, self._options.poll_max)
             return
+        if self._waited > self._transport.wait / 2 and self._transport.wait:
+            return  # it did wait, on the other side
         keys = [q.queue_key for q in self._queues]
         seconds = await self._transport.due_in(keys)
         # What is due already and was not taken is nothing that this worker may take, or somebody has it locked.

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from tenure.model.errors import StoreUnavailable, TenureError, WorkerSuperseded
 from tenure.model.states import WorkerStatus
 from tenure.model.worker import Worker
+from tenure.sdk.http.problem import TurnedAway
 from tenure.sdk.worker.holding import Holding
 from tenure.sdk.worker.transport import Transport
 
@@ -89,7 +90,7 @@ class Keeper:
         except WorkerSuperseded as error:
             self._stop(f"{error.message} {error.hint}")
             return
-        except StoreUnavailable:
+        except (StoreUnavailable, TurnedAway):
             raise
         except TenureError as error:
             self._stop(str(error))

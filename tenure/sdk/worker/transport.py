@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
@@ -28,7 +28,7 @@ Report = Finish | CompleteExecution | FailExecution | DeferExecution | ReleaseLe
 
 @dataclass(frozen=True, slots=True)
 class Served:
-    """A queue that is there and enabled."""
+    """A queue to claim from."""
 
     queue_key: str
     dispatch_priority: int
@@ -60,8 +60,10 @@ class Transport(Protocol):
     """
 
     hints: Hints
-    seeks: bool
+    scans: bool
     """Whether a claim heeds where to start to scan."""
+    wait: float
+    """Seconds for which the other side waits for work when it is asked to ``seek``; 0 where it does not."""
     refresh: float
     """Seconds for which a look at the queues is good."""
 
@@ -69,23 +71,30 @@ class Transport(Protocol):
         """Define the queues that nobody has defined, as far as this worker may, and register it."""
         ...
 
-    async def queues(self) -> Sequence[Served]:
-        """The queues that are there and enabled."""
+    async def queues(self, wanted: Collection[str]) -> Sequence[Served]:
+        """Those of the queues wanted that can be claimed from, as far as this side knows."""
         ...
 
     async def claim(self, request: ClaimItems, token: Token, hint: ScanHint | None) -> Taken:
         """Take subjects under lease."""
         ...
 
-    async def orphans(self, newest: int) -> Sequence[Claimed]:
-        """What a claim took whose answer was lost: live leases of this worker's newer than ``newest``."""
+    async def seek(self, requests: Sequence[ClaimItems], token: Token, wait: float) -> Taken:
+        """Take subjects of the first of these queues that has any; wait until one has."""
+        ...
+
+    async def orphans(self, newest: int) -> Taken:
+        """What the last claim took whose answer was lost, asked for until it is known.
+
+        ``newest`` is the newest lease that was ever held.
+        """
         ...
 
     async def due_in(self, queue_keys: Sequence[str]) -> float | None:
         """In how many seconds something falls due; None where nothing will."""
         ...
 
-    async def report(self, reports: Sequence[Report]) -> Sequence[Outcome]:
+    async def report(self, batch: Sequence[tuple[Held, Report]]) -> Sequence[Outcome]:
         """Report what became of leases; an outcome for each, in order."""
         ...
 

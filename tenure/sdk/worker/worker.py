@@ -19,6 +19,8 @@ from tenure.model.requests import validated
 from tenure.model.states import WorkerStatus
 from tenure.model.worker import Worker as WorkerRow
 from tenure.model.worker import WorkerSpec
+from tenure.sdk.http.address import Address
+from tenure.sdk.http.problem import TurnedAway
 from tenure.sdk.settings import Clock
 from tenure.sdk.worker.acknowledger import Acknowledger
 from tenure.sdk.worker.database import DatabaseTransport
@@ -27,6 +29,7 @@ from tenure.sdk.worker.executing import Executing
 from tenure.sdk.worker.holding import Holding
 from tenure.sdk.worker.keeper import Keeper
 from tenure.sdk.worker.options import WorkerOptions
+from tenure.sdk.worker.over_http import HttpTransport
 from tenure.sdk.worker.transport import Hints, Transport
 
 if TYPE_CHECKING:
@@ -40,10 +43,12 @@ class Worker:
     """Runs the tasks of a client (S1 section 5.5; design 06, SDK).
 
     Options are those of ``WorkerOptions``. ``run`` works until SIGTERM or SIGINT, ``serve`` until canceled or stopped.
+    With an ``address``, or for a client that has one, it works over HTTP alone (design 06, HTTP API).
     """
 
-    def __init__(self, client: Tenure | AsyncTenure, **options: Any) -> None:
+    def __init__(self, client: Tenure | AsyncTenure, *, address: Address | None = None, **options: Any) -> None:
         self.options = validated(WorkerOptions, **options)
+        self._address = address
         self.tasks = client.tasks
         self._client = client
         self._stopping: asyncio.Event | None = None
@@ -80,12 +85,18 @@ class Worker:
         """Register, work, and stop gracefully once asked to."""
         self._stopping = asyncio.Event()
         self._loop = asyncio.get_running_loop()
-        settings = await asyncio.to_thread(lambda: self._client.settings)
-        transport = DatabaseTransport(settings, self.options)
+        transport, clock = await self._transport()
         try:
-            await self._serve(transport, settings.clock)
+            await self._serve(transport, clock)
         finally:
             await transport.close()
+
+    async def _transport(self) -> tuple[Transport, Clock | None]:
+        address = self._address or self._client.address
+        if address is not None:
+            return HttpTransport(address), None
+        settings = await asyncio.to_thread(lambda: self._client.settings)
+        return DatabaseTransport(settings, self.options), settings.clock
 
     async def _serve(self, transport: Transport, clock: Clock | None) -> None:
         assert self._stopping is not None
@@ -119,8 +130,13 @@ class Worker:
             parts[0].cancel()
             await self._finish(holding, executing, acknowledger)
             if options.worker_key is None:
-                with contextlib.suppress(TenureError):
-                    await transport.retire(f"stopped: {self.reason}")
+                with contextlib.suppress(TenureError, TimeoutError):
+                    await asyncio.wait_for(transport.retire(f"stopped: {self.reason}"), _PATIENCE)
+        except TurnedAway:
+            # Nothing can be reported any more: whoever holds the leases next begins anew.
+            for held in holding.all():
+                holding.lose(held)
+            raise
         finally:
             for part in parts:
                 part.cancel()

@@ -7,6 +7,7 @@ import base64
 import contextlib
 import hashlib
 import hmac
+import time
 from typing import Any
 
 from fastapi import APIRouter, Request
@@ -21,10 +22,10 @@ from tenure.api.ownership import require_own_worker
 from tenure.api.schemas.guards import IdempotencyKeyHeader
 from tenure.api.schemas.outcome import Claims
 from tenure.api.schemas.working import ClaimBody
-from tenure.engine.actions import claim as claiming
 from tenure.engine.actions import release as releasing
+from tenure.engine.actions.claim_first import claim_first
 from tenure.engine.caller import Caller
-from tenure.model.errors import TenureError
+from tenure.model.errors import InvalidRequest, TenureError
 from tenure.model.principal import Identity
 from tenure.model.requests import ClaimItems, ReleaseLease, validated
 from tenure.sdk.public_form import public
@@ -47,25 +48,61 @@ async def claim(
     key = body.keyed(idempotency_key)
     await require_own_worker(gateway, identity, body.worker_euid)
     token = _token(body, key, request)
-    wanted = validated(
-        ClaimItems, worker=body.worker_euid, incarnation=body.incarnation, queue_key=body.queue_key,
-        token_hash=token.digest, limit=body.limit, subject=body.subject_euid, start=body.start,
-        ttl_seconds=body.ttl_seconds, idempotency_key=key, expected_state=body.expected_state,
-        expected_revision=body.expected_revision, expected_seq=body.expected_seq,
-    )  # fmt: skip
-
-    async def look() -> list[Claimed]:
-        return (await gateway.perform(identity, lambda caller: claiming.claim(caller, wanted))).items
-
+    looking = _Looking(gateway, identity, _wanted(body, key, token))
     if body.wait_seconds > 0 and body.subject_euid is None:
         waiting: Waiting = request.app.state.waiting
-        taken = await waiting.until_taken(identity, body.queue_key, body.wait_seconds, look, hung_up(request))
+        keys = [each.queue_key for each in looking.wanted]
+        taken = await waiting.until_taken(identity, keys, body.wait_seconds, looking.look, hung_up(request))
     else:
-        taken = await look()
+        taken = await looking.look()
     if taken and key is None and await request.is_disconnected():
         await _give_back(gateway, identity, taken, token)
         taken = []
-    return Answer({"leases": [_shown(item, token) for item in taken]})
+    return Answer({"leases": [_shown(item, token) for item in taken], "taken_after_seconds": looking.taken_after})
+
+
+def _wanted(body: ClaimBody, key: str | None, token: Token) -> list[ClaimItems]:
+    """What is asked, queue by queue. Raises InvalidRequest where one subject is named, and several queues."""
+    if body.also_from and body.subject_euid is not None:
+        raise InvalidRequest("A subject is claimed from one queue.", "Leave out also_from.")
+    shared: dict[str, Any] = {
+        "worker": body.worker_euid, "incarnation": body.incarnation, "token_hash": token.digest, "start": body.start,
+        "subject": body.subject_euid, "ttl_seconds": body.ttl_seconds, "expected_state": body.expected_state,
+        "expected_revision": body.expected_revision, "expected_seq": body.expected_seq,
+    }  # fmt: skip
+    queues = [(body.queue_key, body.limit, key), *((q.queue_key, q.limit, q.idempotency_key) for q in body.also_from)]
+    if len({queue_key for queue_key, _, _ in queues}) < len(queues):
+        raise InvalidRequest("A queue is named twice.", "Name each once, with the limit that it has.")
+    return [
+        validated(ClaimItems, queue_key=queue_key, limit=limit, idempotency_key=own, **shared)
+        for queue_key, limit, own in queues
+    ]
+
+
+class _Looking:
+    """Looks for work, and knows when it found some, counted from the request."""
+
+    def __init__(self, gateway: Gateway, identity: Identity, wanted: list[ClaimItems]) -> None:
+        self._gateway = gateway
+        self._identity = identity
+        self._began = time.monotonic()
+        self.wanted = wanted
+        self.taken_after = 0.0
+
+    async def look(self) -> list[Claimed]:
+        """Claim once."""
+        asked = time.monotonic()
+        taken, age = await self._gateway.perform(self._identity, self._claim)
+        # A little too early rather than too late: whoever holds the lease counts its time from here.
+        self.taken_after = round(asked - self._began - age, 3)
+        return taken
+
+    def _claim(self, caller: Caller) -> Op[tuple[list[Claimed], float]]:
+        claim = yield from claim_first(caller, self.wanted)
+        if not claim.replayed:
+            return claim.items, 0.0
+        now = yield from caller.store.clock()
+        return claim.items, max((now - item.claimed_at).total_seconds() for item in claim.items)
 
 
 def _token(body: ClaimBody, key: str | None, request: Request) -> Token:

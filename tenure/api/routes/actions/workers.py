@@ -19,6 +19,7 @@ from tenure.engine.actions import workers
 from tenure.engine.caller import Caller
 from tenure.model.principal import Identity
 from tenure.model.requests import validated
+from tenure.model.roles import Permission
 from tenure.model.worker import Worker, WorkerSpec
 from tenure.store.operation import Op
 
@@ -101,7 +102,9 @@ async def enable_worker(
 @router.post("/retire-worker", operation_id="retire_worker", summary="Mark a worker as gone",
              response_model=WorkerShown)  # fmt: skip
 async def retire_worker(
-    body: WorkerStatusBody, identity: Admin, gateway: GatewayOf, idempotency_key: IdempotencyKeyHeader = None
+    body: WorkerStatusBody, identity: WorkerIdentity, gateway: GatewayOf, idempotency_key: IdempotencyKeyHeader = None
 ) -> Answer:
-    """It is gone for good, unless a process registers its key again."""
+    """It is gone for good, unless a process registers its key again. A worker retires itself; an admin any other."""
+    if Permission.ADMINISTER not in identity.permissions:
+        await require_own_worker(gateway, identity, body.worker_euid)
     return await _set(gateway, identity, body, idempotency_key, workers.retire_worker)

@@ -1,0 +1,1 @@
+"""Tenure over HTTP alone, for processes that cannot reach the database (design 06, HTTP API)."""
