@@ -62,7 +62,7 @@ class Append:
 
     ``head`` is the hash of the entry at ``expected_rev``; an adapter looks it up where it is None. ``row`` is how the run
     stands after the entries, for storages that keep lists; the others ignore it, as they do ``runnables`` and ``links``,
-    which say which subjects stand for what the entries plan, and ``payloads``, what entries refer to by their seq.
+    which say which subjects stand for what the entries plan, and ``payloads``, what entries refer to.
     """
 
     thread: int
@@ -132,6 +132,10 @@ class JournalStorage(Protocol):
 
     def put_checkpoints(self, checkpoints: Sequence[Checkpoint]) -> Op[None]:
         """Keep checkpoints, in place of former ones of the same threads."""
+        ...
+
+    def threads(self, after: int, limit: int) -> Op[list[int]]:
+        """The threads that have begun, in order, after one."""
         ...
 
     def checkpoint(self, thread: int) -> Op[Checkpoint | None]:

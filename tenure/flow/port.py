@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Protocol
 
-from tenure.flow.journal import JournalStorage
+from tenure.flow.journal import Append, JournalStorage, Position
 from tenure.flow.rows import RunnableRow, RunRow, WorkflowRow
 from tenure.model.fact import Fact
 from tenure.store.operation import Op
@@ -60,6 +60,22 @@ class FlowStorage(Protocol):
         """Insert a version, or retire it, with its fact; False where it is there, or has changed, already."""
         ...
 
+    def append(self, appends: Sequence[Append]) -> Op[list[Position]]:
+        """Append facts together with the rows that stand for them; ``JournalConflict`` where one has grown meanwhile."""
+        ...
+
+    def add_runnables(self, runnables: Sequence[RunnableRow]) -> Op[None]:
+        """Keep which subjects stand for runnables that were planned before."""
+        ...
+
+    def write_rows(self, rows: Sequence[RunRow]) -> Op[None]:
+        """Put when each of the runs falls due; no fact tells of that, because it follows from the facts."""
+        ...
+
+    def subjects_of(self, runnables: Sequence[tuple[int, str]]) -> Op[dict[tuple[int, str], tuple[int, bool]]]:
+        """By run and runnable key: the subject, and whether it is there."""
+        ...
+
     def lock_runs(self, tenant: int, uids: Sequence[int]) -> Op[list[int]]:
         """Lock runs, the youngest first; those that there are."""
         ...
@@ -92,8 +108,8 @@ class FlowStorage(Protocol):
         """Results of attempts, by record."""
         ...
 
-    def payloads(self, keys: Sequence[tuple[int, int]]) -> Op[Mapping[tuple[int, int], Any]]:
-        """What facts refer to, by run and seq."""
+    def payloads(self, uids: Sequence[int]) -> Op[Mapping[int, Any]]:
+        """What facts refer to: payloads of signals, results of steps in code."""
         ...
 
     def due_runs(self, tenant: int, limit: int) -> Op[list[int]]:

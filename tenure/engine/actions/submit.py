@@ -45,7 +45,7 @@ def submit(caller: Caller, request: SubmitSubject) -> Op[ActionResult]:
 
 
 def _submit(caller: Caller, requests: Sequence[SubmitSubject]) -> Op[list[Outcome]]:
-    templates = yield from _templates(caller, {r.template for r in requests})
+    templates = yield from templates_by_code(caller, {r.template for r in requests})
     if len(requests) <= _CHUNK:
         land = yield from _begin(caller, requests, templates)
         return (yield from land)
@@ -68,7 +68,7 @@ def _begin(caller: Caller, requests: Sequence[SubmitSubject], templates: dict[st
     items, places = [], []
     for index, request in enumerate(requests):
         try:
-            items.append(_checked(request, templates))
+            items.append(checked(request, templates))
             places.append(index)
             outcomes.append(None)
         except TenureError as error:
@@ -96,7 +96,7 @@ def _land(
 _known: WeakKeyDictionary[Store, dict[tuple[int, str], Template]] = WeakKeyDictionary()
 
 
-def _templates(caller: Caller, codes: set[str]) -> Op[dict[str, Template]]:
+def templates_by_code(caller: Caller, codes: set[str]) -> Op[dict[str, Template]]:
     """Templates are immutable, so what was read once is not read again: for as long as the store is there.
 
     Within somebody else's transaction what is read may never have been, so there it is not kept.
@@ -112,7 +112,8 @@ def _templates(caller: Caller, codes: set[str]) -> Op[dict[str, Template]]:
     return found
 
 
-def _checked(request: SubmitSubject, templates: dict[str, Template]) -> Submission:
+def checked(request: SubmitSubject, templates: dict[str, Template]) -> Submission:
+    """The request as a store takes it; ``NotFound`` for its template, ``InvalidPayload`` for what breaks its schema."""
     template = templates.get(request.template)
     if template is None:
         raise NotFound(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from tenure.flow.journal import (
     Append,
@@ -67,6 +66,11 @@ class MemoryJournal(Room):
             self._tables.checkpoints.put(checkpoint.thread, checkpoint)
 
     @operation
+    def threads(self, after: int, limit: int) -> list[int]:
+        """See ``JournalStorage.threads``."""
+        return sorted(uid for uid in self._tables.began if uid > after)[:limit]
+
+    @operation
     def checkpoint(self, thread: int) -> Checkpoint | None:
         """See ``JournalStorage.checkpoint``."""
         return self._tables.checkpoints.get(thread)
@@ -92,27 +96,14 @@ class MemoryJournal(Room):
         return Journal(thread, checkpoint, facts, end)
 
     def _append(self, append: Append) -> Position:
-        data, tables, end = self._data, self._tables, self._end(append.thread)
+        data, end = self._data, self._end(append.thread)
         if end.rev != append.expected_rev:
             if not end.rev:
                 raise JournalUnknown("There is no such thread.", "Begin it with expected_rev 0.")
             raise stale(append.thread, append.expected_rev, end.rev)
-        if append.expected_rev == 0 and append.row is not None and append.row.run_key is not None:
-            name = (append.tenant, append.row.name, append.row.run_key)
-            if name in tables.run_keys:
-                raise stale(append.thread, 0)
-            tables.run_keys.put(name, append.thread)
         for fact in sealed(append, end.head):
             end = Position(fact.seq, fact.hash)
             data.tell(fact)
         data.heads.put(append.thread, (end.rev, end.head))
-        if append.row is not None or append.thread in tables.runs:
-            row = append.row if append.row is not None else tables.runs[append.thread]
-            tables.runs.put(append.thread, replace(row, seq=end.rev, head=end.head))
-        for runnable in append.runnables:
-            tables.runnables.put(runnable.subject, runnable)
-        for seq, payload in append.payloads.items():
-            tables.payloads.put((append.thread, seq), payload)
-        for parent, child, relation in append.links:
-            data.links.put((parent, child, relation), append.tenant)
+        self._tables.began.put(append.thread, append.tenant)
         return end

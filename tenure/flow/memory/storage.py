@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
-from tenure.flow.journal import JournalStorage
+from tenure.flow.journal import Append, JournalStorage, Position, stale
 from tenure.flow.memory.journal import MemoryJournal
 from tenure.flow.memory.tables import FlowTables
 from tenure.flow.port import RunFilter, Standing
@@ -15,8 +16,7 @@ from tenure.model.fact import Fact
 from tenure.model.states import TERMINAL
 from tenure.store.memory import MemoryStore
 from tenure.store.memory.room import Room, operation
-
-_ENDED = frozenset({"COMPLETED", "FAILED", "CANCELED"})
+from tenure.store.operation import Op
 
 
 class MemoryFlow(Room):
@@ -59,6 +59,53 @@ class MemoryFlow(Room):
         self._data.heads.put(row.uid, (fact.seq, fact.hash))
         self._data.tell(fact)
         return True
+
+    def append(self, appends: Sequence[Append]) -> Op[list[Position]]:
+        """See ``FlowStorage.append``: facts first, then what stands for them."""
+        ends = yield from self.journal.append_many(appends)
+        yield from self._stand(appends, ends)
+        return ends
+
+    @operation
+    def _stand(self, appends: Sequence[Append], ends: Sequence[Position]) -> None:
+        for append, end in zip(appends, ends, strict=True):
+            self._keep(append, end)
+
+    def _keep(self, append: Append, end: Position) -> None:
+        tables, row = self.tables, append.row if append.row is not None else self.tables.runs[append.thread]
+        if row.run_key is not None:
+            name = (row.tenant, row.name, row.run_key)
+            if tables.run_keys.get(name, row.uid) != row.uid:
+                raise stale(append.thread, 0)
+            tables.run_keys.put(name, row.uid)
+        tables.runs.put(row.uid, replace(row, seq=end.rev, head=end.head))
+        for runnable in append.runnables:
+            tables.runnables.put(runnable.subject, runnable)
+        for uid, payload in append.payloads.items():
+            tables.payloads.put(uid, payload)
+        for parent, child, relation in append.links:
+            self._data.links.put((parent, child, relation), append.tenant)
+
+    @operation
+    def add_runnables(self, runnables: Sequence[RunnableRow]) -> None:
+        """See ``FlowStorage.add_runnables``."""
+        for runnable in runnables:
+            self.tables.runnables.put(runnable.subject, runnable)
+
+    @operation
+    def write_rows(self, rows: Sequence[RunRow]) -> None:
+        """See ``FlowStorage.write_rows``."""
+        for row in rows:
+            self.tables.runs.put(row.uid, row)
+
+    @operation
+    def subjects_of(self, runnables: Sequence[tuple[int, str]]) -> dict[tuple[int, str], tuple[int, bool]]:
+        """See ``FlowStorage.subjects_of``."""
+        wanted = set(runnables)
+        return {
+            (r.run, r.runnable_key): (r.subject, r.subject in self._data.threads)
+            for r in self.tables.runnables.values() if (r.run, r.runnable_key) in wanted
+        }  # fmt: skip
 
     @operation
     def lock_runs(self, tenant: int, uids: Sequence[int]) -> list[int]:
@@ -117,9 +164,9 @@ class MemoryFlow(Room):
         }  # fmt: skip
 
     @operation
-    def payloads(self, keys: Sequence[tuple[int, int]]) -> Mapping[tuple[int, int], Any]:
+    def payloads(self, uids: Sequence[int]) -> Mapping[int, Any]:
         """See ``FlowStorage.payloads``."""
-        return {key: self.tables.payloads[key] for key in keys if key in self.tables.payloads}
+        return {uid: self.tables.payloads[uid] for uid in uids if uid in self.tables.payloads}
 
     @operation
     def due_runs(self, tenant: int, limit: int) -> list[int]:

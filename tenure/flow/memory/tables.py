@@ -21,5 +21,7 @@ class FlowTables:
         self.runs: Table[int, RunRow] = Table(undo)
         self.run_keys: Table[tuple[int, str, str], int] = Table(undo)
         self.runnables: Table[int, RunnableRow] = Table(undo)
-        self.payloads: Table[tuple[int, int], Any] = Table(undo)
+        self.began: Table[int, int] = Table(undo)
+        """The threads that there are, with their tenants."""
+        self.payloads: Table[int, Any] = Table(undo)
         self.checkpoints: Table[int, Checkpoint] = Table(undo)

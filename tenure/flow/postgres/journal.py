@@ -91,8 +91,8 @@ class PostgresJournal:
             "facts": json.dumps([_values(fact, _FACT) for _, facts, _ in todo for fact in facts]),
             "runnables": json.dumps([_values(r, _RUNNABLE) for append, _, _ in todo for r in append.runnables]),
             "payloads": json.dumps([
-                {"run": append.thread, "tenant": append.tenant, "seq": seq, "data": data}
-                for append, _, _ in todo for seq, data in append.payloads.items()
+                {"uid": uid, "tenant": append.tenant, "run": append.thread, "data": data}
+                for append, _, _ in todo for uid, data in append.payloads.items()
             ]),
             "links": json.dumps([
                 {"parent": parent, "child": child, "relation": relation, "tenant": append.tenant,
@@ -140,6 +140,10 @@ class PostgresJournal:
         if checkpoints:
             values = [_values(c, ("thread", "rev", "head", "format", "state")) for c in checkpoints]
             yield Statement("put_checkpoints", {"checkpoints": json.dumps(values)})
+
+    def threads(self, after: int, limit: int) -> Op[list[int]]:
+        """See ``JournalStorage.threads``."""
+        return [row["uid"] for row in (yield Statement("journal_threads", {"after": after, "limit": limit}))]
 
     def checkpoint(self, thread: int) -> Op[Checkpoint | None]:
         """See ``JournalStorage.checkpoint``."""

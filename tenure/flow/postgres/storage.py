@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from typing import Any
 
+from tenure.flow.journal import Append, Position
 from tenure.flow.port import RunFilter, Standing
 from tenure.flow.postgres.journal import PostgresJournal
 from tenure.flow.rows import RunnableRow, RunRow, WorkflowRow
@@ -50,6 +52,27 @@ class PostgresFlow:
             "created_at": row.created_at, "retired_at": row.retired_at,
         }  # fmt: skip
         return bool((yield Statement("insert_workflow" if new else "update_workflow", params)))
+
+    def append(self, appends: Sequence[Append]) -> Op[list[Position]]:
+        """See ``FlowStorage.append``: one statement."""
+        return self.journal.append_many(appends)
+
+    def add_runnables(self, runnables: Sequence[RunnableRow]) -> Op[None]:
+        """See ``FlowStorage.add_runnables``."""
+        values = [{name: getattr(r, name) for name in _RUNNABLE} for r in runnables]
+        yield Statement("insert_runnables", {"runnables": json.dumps(values)})
+
+    def write_rows(self, rows: Sequence[RunRow]) -> Op[None]:
+        """See ``FlowStorage.write_rows``."""
+        yield Statement("set_wake", {"uids": [r.uid for r in rows], "wakes": [r.wake_at for r in rows]})
+
+    def subjects_of(self, runnables: Sequence[tuple[int, str]]) -> Op[dict[tuple[int, str], tuple[int, bool]]]:
+        """See ``FlowStorage.subjects_of``."""
+        if not runnables:
+            return {}
+        params = {"runs": [run for run, _ in runnables], "keys": [key for _, key in runnables]}
+        found = yield Statement("subjects_of_runnables", params)
+        return {(row["run"], row["runnable_key"]): (row["subject"], row["there"]) for row in found}
 
     def lock_runs(self, tenant: int, uids: Sequence[int]) -> Op[list[int]]:
         """See ``FlowStorage.lock_runs``."""
@@ -100,12 +123,11 @@ class PostgresFlow:
             for row in found
         }
 
-    def payloads(self, keys: Sequence[tuple[int, int]]) -> Op[Mapping[tuple[int, int], Any]]:
+    def payloads(self, uids: Sequence[int]) -> Op[Mapping[int, Any]]:
         """See ``FlowStorage.payloads``."""
-        if not keys:
+        if not uids:
             return {}
-        found = yield Statement("payloads", {"runs": [run for run, _ in keys], "seqs": [seq for _, seq in keys]})
-        return {(row["run"], row["seq"]): row["data"] for row in found}
+        return {row["uid"]: row["data"] for row in (yield Statement("payloads", {"uids": sorted(uids)}))}
 
     def due_runs(self, tenant: int, limit: int) -> Op[list[int]]:
         """See ``FlowStorage.due_runs``."""

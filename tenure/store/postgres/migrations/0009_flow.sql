@@ -58,13 +58,12 @@ create table runnable (
     unique (run, runnable_key)
 );
 
--- What facts of a run refer to by their seq: payloads of signals, results of steps in code. Written once.
+-- What facts of a run refer to: payloads of signals, results of steps in code. Written once.
 create table run_payload (
-    run bigint not null references run,
+    uid bigint primary key,
     tenant bigint not null,
-    seq int not null check (seq > 0),
-    data jsonb not null,
-    primary key (run, seq)
+    run bigint not null references run,
+    data jsonb
 );
 
 -- A fold and what it covers: speed only, so it may be overwritten and lost.
@@ -107,7 +106,7 @@ when (new.seq <= old.seq or (old.uid, old.tenant, old.name, old.version, old.def
 execute function refuse_silent_owner();
 
 create trigger law_owner_insert after insert on run for each row execute function law_owner();
-create trigger law_owner_update after update on run for each row when (old.* is distinct from new.*) execute function law_owner();
+create trigger law_owner_update after update on run for each row when (old.seq <> new.seq or old.head <> new.head) execute function law_owner();
 create function refuse_run_change() returns trigger language plpgsql as $$
 begin
     if new.seq <= old.seq then
@@ -118,13 +117,16 @@ begin
         using errcode = 'TN002', hint = 'What a run was started with never changes, nor does a run that has ended: replay or retry it as a new one.';
 end
 $$;
--- `workflow` changes by migration to another version of the same name.
+-- `workflow` changes by migration to another version of the same name. When something falls due follows from the facts, so
+-- `wake_at` alone may change without one.
 create trigger law_run before update on run for each row
-when (new.seq <= old.seq
+when (new.seq < old.seq
+    or (new.seq = old.seq and (old.workflow, old.status, old.boundary, old.output, old.ended_at, old.head)
+        is distinct from (new.workflow, new.status, new.boundary, new.output, new.ended_at, new.head))
     or (old.uid, old.tenant, old.name, old.run_key, old.input, old.input_hash, old.root, old.parent_run, old.parent_runnable, old.correlation_id, old.trace_id, old.started_at)
     is distinct from
     (new.uid, new.tenant, new.name, new.run_key, new.input, new.input_hash, new.root, new.parent_run, new.parent_runnable, new.correlation_id, new.trace_id, new.started_at)
-    or old.status not in ('RUNNING', 'PAUSED'))
+    or (old.status not in ('RUNNING', 'PAUSED') and new.seq <> old.seq))
 execute function refuse_run_change();
 
 -- What stands for a runnable says so in a row of its own, and never begins or ceases to.

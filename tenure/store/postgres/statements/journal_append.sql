@@ -35,9 +35,9 @@ planned as (
     from fit, jsonb_to_recordset(%(runnables)s::jsonb) as p(subject bigint, tenant bigint, run bigint, runnable_key text, step text, iteration int)
     where fit.fits),
 paid as (
-    insert into tenure.run_payload (run, tenant, seq, data)
-    select p.run, p.tenant, p.seq, p.data
-    from fit, jsonb_to_recordset(%(payloads)s::jsonb) as p(run bigint, tenant bigint, seq int, data jsonb)
+    insert into tenure.run_payload (uid, tenant, run, data)
+    select p.uid, p.tenant, p.run, p.data
+    from fit, jsonb_to_recordset(%(payloads)s::jsonb) as p(uid bigint, tenant bigint, run bigint, data jsonb)
     where fit.fits),
 linked as (
     insert into tenure.link (parent, child, relation, tenant, created_at)

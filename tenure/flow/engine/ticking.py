@@ -1,0 +1,55 @@
+"""tick: what has fallen due. Waits end, deadlines pass, and work that was to be canceled is canceled once more.
+
+Any number of processes may tick at once: a run is locked before it is looked at, and a timer that has fired already changes
+nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from tenure.engine.caller import Caller
+from tenure.flow.engine.advance import advance
+from tenure.flow.engine.flow import flow_of
+from tenure.flow.engine.moving import Moving, Verb, open_runs
+from tenure.flow.engine.waking import next_wake, stopping, timers
+from tenure.flow.model.decisions.recover import decide_recover
+from tenure.flow.model.decisions.timers import decide_timer
+from tenure.store.operation import Op
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+
+def tick(caller: Caller, limit: int = 100) -> Op[int]:
+    """Let up to ``limit`` runs go on of which something has fallen due; how many there were."""
+    due = yield from flow_of(caller).storage.due_runs(caller.tenant, limit)
+    if not due:
+        return 0
+    return (yield from caller.store.transaction(_tick(caller, due)))
+
+
+def _tick(caller: Caller, due: list[int]) -> Op[int]:
+    flow = flow_of(caller)
+    runs = yield from open_runs(flow, caller, due)
+    now = yield from caller.store.clock()
+    before = {uid: moving.row for uid, moving in runs.items()}
+    work = {uid: verbs for uid, moving in runs.items() if (verbs := list(_due(moving, now)))}
+    yield from advance(flow, caller, work, opened=runs)
+    late = [replace(m.row, wake_at=next_wake(m.state, now)) for m in runs.values() if m.row.seq == before[m.uid].seq]
+    gone = yield from flow.storage.runs(caller.tenant, [uid for uid in due if uid not in runs])
+    late += [replace(row, wake_at=None) for row in gone.values()]
+    if late:
+        yield from flow.storage.write_rows(late)
+    return len(runs)
+
+
+def _due(moving: Moving, now: datetime) -> list[Verb]:
+    verbs = [
+        Verb(lambda state, of, context, k=key: decide_timer(state, of, k, context))  # type: ignore[misc]
+        for at, key in sorted(timers(moving.state)) if at <= now
+    ]  # fmt: skip
+    if stopping(moving.state):
+        verbs.append(Verb(decide_recover))
+    return verbs
