@@ -30,7 +30,12 @@ help:
 demo: .venv/.runtime
 	$(BIN)/tenure demo
 
-test: .venv/.dev
+# axe-core, which the tests of the screens look for barriers with.
+tests/ui/node_modules/.stamp: tests/ui/package-lock.json
+	@bash tools/system-packages.sh npm
+	@if command -v npm >/dev/null; then npm ci --prefix tests/ui --silent && touch $@; fi
+
+test: .venv/.dev tests/ui/node_modules/.stamp
 	@bash tools/system-packages.sh pgbouncer chromium
 	$(BIN)/python -m pytest -n $(WORKERS) $(PYTEST_ARGS)
 
@@ -68,5 +73,5 @@ lock:
 		--quiet --upgrade --extra dev --extra sqlalchemy --output-file locks/dev.txt pyproject.toml
 
 clean:
-	rm -rf .venv dist build htmlcov .coverage .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf .venv tests/ui/node_modules dist build htmlcov .coverage .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
 	find . -name __pycache__ -type d -not -path './.tenure/*' -prune -exec rm -rf {} +

@@ -26,6 +26,8 @@ from tenure.store.postgres.store import PostgresStore
 
 T = TypeVar("T")
 _PATIENCE = 10.0
+#: After so long the pool stops trying by itself, at ever longer intervals: the next request tries anew, at once.
+_AWAY = 3.0
 _ACT_AS = f"set role {ROLE}"
 _TENANT = "select set_config('tenure.tenant', %s, %s)"
 
@@ -48,7 +50,7 @@ class Gateway:
         self._rest = Rest()
         self._pool: AsyncConnectionPool[psycopg.AsyncConnection[Any]] = AsyncConnectionPool(
             dsn, kwargs={"autocommit": True, **KEEPALIVES}, configure=self._configure, check=self._check,
-            min_size=1, max_size=max_connections, timeout=_PATIENCE, open=False,
+            min_size=1, max_size=max_connections, timeout=_PATIENCE, reconnect_timeout=_AWAY, open=False,
         )  # fmt: skip
 
     async def open(self) -> None:

@@ -57,14 +57,14 @@ def state(value: Any, *, sub: str | None = None) -> Cell:
     return _cell(str(value), kind="state", sub=sub)
 
 
-def since(at: datetime | None) -> Cell:
+def since(at: datetime | None, *, before: str | None = None) -> Cell:
     """How long ago, counted on by the browser; the time itself on hovering."""
-    return _cell(moment(at), kind="since", at=instant(at)) if at is not None else text(None)
+    return _cell(moment(at), kind="since", at=instant(at), before=before) if at is not None else text(None)
 
 
-def until(at: datetime | None) -> Cell:
+def until(at: datetime | None, *, before: str | None = None) -> Cell:
     """How long until then, counted down by the browser."""
-    return _cell(moment(at), kind="until", at=instant(at)) if at is not None else text(None)
+    return _cell(moment(at), kind="until", at=instant(at), before=before) if at is not None else text(None)
 
 
 def code(value: Any) -> Cell:

@@ -33,7 +33,9 @@ def key_of(actor: str) -> str:
 def worker_of(caller: Caller) -> Op[Worker | None]:
     """The person's worker, where there is one that was not retired."""
     found = yield from caller.store.worker(caller.tenant, key=key_of(caller.actor))
-    return found if found is not None and found.status is not WorkerStatus.RETIRED else None
+    if found is None or found.status is WorkerStatus.RETIRED or found.owner != caller.principal:
+        return None  # one of the same key that others registered is not to be had: registering says so
+    return found
 
 
 def present(caller: Caller, display_name: str) -> Op[Worker]:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 import logging
 import secrets
+import time
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 import psycopg
 from nicegui import Client, background_tasks, ui
 from nicegui.element import Element
 
+from tenure.api.live.following import Following
 from tenure.engine import clock
 from tenure.model.errors import NotFound, TenureError, Unauthenticated
 from tenure.model.json_text import instant
@@ -26,9 +28,13 @@ from tenure.ui.screens.problem import ProblemScreen
 from tenure.ui.visitor import Visitor
 
 _log = logging.getLogger("tenure.ui")
-PERIOD = 2.0
-"""Seconds between two looks while the page is visible."""
-_PATIENCE = 6.0
+_SPACING = 1.0
+"""Seconds between two looks at least, however much happens."""
+_QUIET = 5.0
+"""Seconds after which a page looks again although nothing happened: leases lapse and heartbeats stop without a fact."""
+_PULSE = 2.0
+"""Seconds between two tries while the database is away."""
+_PATIENCE = 3.0
 """Seconds after which a look that has no answer counts as trouble."""
 _AWAY = "The database does not answer"
 
@@ -36,9 +42,12 @@ _AWAY = "The database does not answer"
 class Page:
     """Shows screens to one visitor. All that changes it goes through one lock, one thing after the other."""
 
-    def __init__(self, client: Client, visitor: Visitor) -> None:
+    def __init__(self, client: Client, visitor: Visitor, following: Following) -> None:
         self.visitor = visitor
         self._client = client
+        self._following = following
+        self._looked = 0.0
+        self._well = True
         self._screen: Screen | None = None
         self._address = places.DASHBOARD
         self._visible = True
@@ -147,11 +156,13 @@ class Page:
         async with asyncio.timeout(_PATIENCE):
             await screen.load()
             now = await self.visitor.read(clock.now)
+        self._looked, self._well = time.monotonic(), True
         self._shell.show(now=instant(now), trouble=None)
 
     def _trouble(self, error: BaseException) -> None:
         if isinstance(error, NotFound):
             return
+        self._well = False
         if isinstance(error, TenureError) and error.status != 503:
             told = {"title": error.message, "text": error.hint}
         else:
@@ -194,6 +205,18 @@ class Page:
 
     async def _keep_live(self) -> None:
         while not self._client.is_deleted:
-            await asyncio.sleep(PERIOD)
-            if self._visible:
+            try:
+                await self._follow()
+            except (TenureError, psycopg.Error) as error:
+                self._trouble(error)
+            await asyncio.sleep(_PULSE)
+
+    async def _follow(self) -> None:
+        """Look again as soon as the ledger tells of something that the screen shows."""
+        async for facts, _ in self._following.listen(self.visitor.identity, None, _PULSE):
+            if not self._visible or self._client.is_deleted:
+                continue
+            told = bool(facts) and (self._screen is None or self._screen.concerns(facts))
+            if told or not self._well or time.monotonic() - self._looked >= _QUIET:
                 await self.refresh()
+                await asyncio.sleep(_SPACING)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from tenure.model.fact import Fact
 from tenure.ui.visitor import Visitor
 
 if TYPE_CHECKING:
@@ -38,6 +39,10 @@ class Screen(ABC):
     @abstractmethod
     def update(self) -> None:
         """Show what was loaded last; focus and scroll position stay."""
+
+    def concerns(self, facts: Sequence[Fact]) -> bool:
+        """Whether these facts change what is shown."""
+        return True
 
     def elsewhere(self) -> str | None:
         """Where to go instead, once it has been loaded; None to stay."""

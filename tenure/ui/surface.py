@@ -32,9 +32,10 @@ def install(application: FastAPI) -> None:
         return
     app.state.tenure_installed = True
     app.add_static_files(f"/static/{__version__}", _STATIC)
+    app.config.quasar_config["loadingBar"] = {"skipHijack": True}  # the frame has one of its own
     _pages()
     ui.run_with(
-        application, mount_path=places.MOUNT, title="Tenure", dark=None, tailwind=False, favicon=_STATIC / "mark.svg",
+        application, mount_path=places.MOUNT, title="Tenure", dark=None, language="en-US", tailwind=False, favicon=_STATIC / "mark.svg",
         show_welcome_message=False, binding_refresh_interval=None, reconnect_timeout=30.0, message_history_length=100,
     )  # fmt: skip
 
@@ -56,7 +57,7 @@ def _pages() -> None:
         except (TenureError, psycopg.Error):
             return HTMLResponse(_AWAY, 503, {"Retry-After": "2"})
         _head(client)
-        await Page(client, visitor).start(target)
+        await Page(client, visitor, app.state.tenure.following).start(target)
         return None
 
 

@@ -57,17 +57,17 @@ def lab(client: Tenure) -> Laboratory:
 
 
 @pytest.fixture(scope="package")
-def facts(lab_database: str) -> Iterator[Callable[[int], list[tuple[str, str, dict[str, Any] | None]]]]:
+def facts(lab_database: str) -> Callable[[int], list[tuple[str, str, dict[str, Any] | None]]]:
     """Type, actor and data of the facts of a thread, as they stand in the database."""
-    with psycopg.connect(lab_database, autocommit=True) as connection:
 
-        def of(thread: int) -> list[tuple[str, str, dict[str, Any] | None]]:
+    def of(thread: int) -> list[tuple[str, str, dict[str, Any] | None]]:
+        with psycopg.connect(lab_database, autocommit=True) as connection:
             found = connection.execute(
                 "select type, actor, data from tenure.fact where thread = %s order by seq", [thread]
             )
             return list(found.fetchall())
 
-        yield of
+    return of
 
 
 @pytest.fixture(scope="package")
@@ -89,7 +89,14 @@ def gateway(application: Any) -> Gateway:
 def address(application: Any) -> Iterator[str]:
     """Where the server listens."""
     server = uvicorn.Server(
-        uvicorn.Config(application, port=0, log_level="warning", access_log=False, ws_ping_interval=None)
+        uvicorn.Config(
+            application,
+            port=0,
+            log_level="warning",
+            access_log=False,
+            ws_ping_interval=None,
+            timeout_graceful_shutdown=1,
+        )
     )
     thread = threading.Thread(target=server.run, name="tests/ui server", daemon=True)
     thread.start()

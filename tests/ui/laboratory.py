@@ -47,6 +47,7 @@ def set_up(client: Tenure) -> Laboratory:
         "sequencing", required_worker_capabilities=("flowcell",), site_scope=("boston",), dispatch_priority=150
     )
     client.define_queue("alignment", max_attempts_default=2, lease_ttl_seconds=600)
+    client.define_queue("sequencing/empty", site_scope=("boston",), dispatch_priority=20)
     client.define_queue("archive", enabled=False, disabled_reason="tape library is being moved", dispatch_priority=10)
 
     def register(key: str, **spec: object) -> Worker:

@@ -27,7 +27,7 @@ def test_the_state_of_every_queue_is_in_view(visit, lab):
     screen = visit("user:omar", "/ui/")
     row = screen.row("alignment")
     expect(row).to_contain_text("3")
-    expect(screen.row("sequencing")).to_contain_text("none")
+    expect(screen.page.locator('tr[data-key="sequencing"]')).to_contain_text("none")
     expect(screen.row("archive")).to_contain_text("tape library is being moved")
 
 

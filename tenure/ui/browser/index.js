@@ -35,13 +35,14 @@ const label = (word) => String(word).toLowerCase().replaceAll("_", " ");
 export const tone = (word) => "is-" + String(word).toLowerCase().replaceAll("_", "-");
 
 function drawn(cell) {
+  const before = cell.before ? cell.before + " " : "";
   if (cell.kind === "state") return h("span", { class: ["tn-state", tone(cell.text)] }, label(cell.text));
   if (cell.kind === "since") {
-    return h("time", { datetime: cell.at, title: cell.text, class: "tn-num" }, age(secondsSince(cell.at)) + " ago");
+    return h("time", { datetime: cell.at, title: cell.text, class: "tn-num" }, before + age(secondsSince(cell.at)) + " ago");
   }
   if (cell.kind === "until") {
     const left = -secondsSince(cell.at);
-    const words = left > 0 ? "in " + age(left) : age(-left) + " ago";
+    const words = before + (left > 0 ? "in " + age(left) : age(-left) + " ago");
     const soon = left <= 0 ? "is-over" : left < 60 ? "is-soon" : "";
     return h("time", { datetime: cell.at, title: cell.text, class: ["tn-num", soon] }, words);
   }

@@ -1,5 +1,5 @@
 // What came from what: the subject in the middle, its relatives in columns, each a link. On a narrow screen it scrolls.
-const W = 152, H = 44, GAP_X = 54, GAP_Y = 14;
+const W = 160, H = 44, GAP_X = 42, GAP_Y = 14;
 
 export default {
   props: ["nodes", "edges", "label"],
@@ -8,7 +8,7 @@ export default {
       <svg :viewBox="'0 0 ' + size.w + ' ' + size.h" :width="size.w" :height="size.h" role="group" :aria-label="label">
         <g aria-hidden="true"><path v-for="edge in drawn" :key="edge.key" :d="edge.d" class="tn-edge"/>
           <text v-for="edge in drawn" :key="'t' + edge.key" :x="edge.x" :y="edge.y" text-anchor="middle" class="tn-relation">{{ edge.label }}</text></g>
-        <component v-for="node in placed" :key="node.key" :is="node.href ? 'a' : 'g'" :href="node.href || null" :class="['tn-node', 'is-' + node.kind, { 'is-self': node.self }]" :aria-label="node.says">
+        <component v-for="node in placed" :key="node.key" :is="node.href ? 'a' : 'g'" :href="node.href || null" :class="['tn-node', 'is-' + node.kind, { 'is-self': node.self }]">
           <rect :x="node.x" :y="node.y" width="${W}" height="${H}" rx="7"/>
           <text :x="node.x + 12" :y="node.y + 19" class="tn-node-name">{{ node.name }}</text>
           <text :x="node.x + 12" :y="node.y + 34" class="tn-node-sub">{{ node.sub }}</text>

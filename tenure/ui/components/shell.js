@@ -33,8 +33,8 @@ export default {
         </button>
         <button type="button" class="tn-icon" aria-label="Keyboard help" title="Keyboard help (?)" @click="help"><b aria-hidden="true">?</b></button>
         <div class="tn-person" @focusout="leaving">
-          <button type="button" class="tn-who" aria-haspopup="true" :aria-expanded="String(menu)" :aria-label="'Signed in as ' + person.name" @click="menu = !menu">
-            <span aria-hidden="true">{{ initials }}</span></button>
+          <button type="button" class="tn-who" aria-haspopup="true" :aria-expanded="String(menu)" :aria-label="initials + ', signed in as ' + person.name" @click="menu = !menu">
+            <span>{{ initials }}</span></button>
           <div v-if="menu" class="tn-menu" @keydown.esc="menu = false">
             <p><b>{{ person.display }}</b><br><span class="tn-mono">{{ person.name }}</span></p>
             <p class="tn-quiet">{{ person.roles.join(', ') || 'no roles' }}</p>
@@ -147,7 +147,9 @@ export default {
     },
     search() {
       const text = this.sought.trim();
-      if (text) this.visit("/ui/search?q=" + encodeURIComponent(text));
+      if (!text) return;
+      this.visit("/ui/search?q=" + encodeURIComponent(text));
+      this.sought = "";
     },
     help() {
       this.$refs.help.showModal();

@@ -110,7 +110,7 @@ class Desk(Screen):
         self._subject.show(
             title=subject.name or subject.external_ref or euid.format_euid(euid.SUBJECT, subject.uid),
             marks=[cells.subject(subject.uid), cells.queue(env.next_queue_key), cells.state(env.state),
-                   cells.until(attempt.expires_at)],
+                   cells.until(attempt.expires_at, before="runs out")],
             acts=acts,
         )  # fmt: skip
         told = [

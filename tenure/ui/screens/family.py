@@ -67,8 +67,8 @@ def _node(name: str, column: int, uid: int, known: _Known) -> dict[str, Any]:
     href = places.subject(uid) if kind == "subject" else places.worker(uid) if kind == "worker" else None
     note = known.note(kind, uid)
     return {
-        "key": name, "name": name, "sub": note if len(note) <= 25 else f"{note[:24]}…", "column": column, "kind": kind,
-        "href": href, "self": False, "says": f"{name}, {note}",
+        "key": name, "name": name, "sub": note if len(note) <= 24 else f"{note[:23]}…", "column": column, "kind": kind,
+        "href": href, "self": False,
     }  # fmt: skip
 
 

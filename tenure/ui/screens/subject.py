@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from tenure.engine.caller import Caller
 from tenure.engine.reading import Standing
 from tenure.model import euid
 from tenure.model.euid import parse_euid
+from tenure.model.fact import Fact
 from tenure.model.roles import Permission
 from tenure.model.visibility import Reason
 from tenure.sdk import operations as ops
@@ -46,6 +47,10 @@ class SubjectScreen(Screen):
         uid = parse_euid(self.path["euid"])
         self.title = euid.format_euid(euid.SUBJECT, uid)
         self._standing, self._history, self._edges, self._keys = await self.visitor.read(lambda c: _read(c, uid))
+
+    def concerns(self, facts: Sequence[Fact]) -> bool:
+        """Its own facts, and whatever happens to workers."""
+        return any(fact.thread == self._standing.subject.uid or fact.type.startswith("worker.") for fact in facts)
 
     def build(self) -> None:
         """Why first, then what it is, then what happened."""
@@ -239,7 +244,7 @@ def _data(standing: Standing) -> list[dict[str, Any]]:
 
 def _letter(letter: Any, error: str | None) -> list[dict[str, Any]]:
     return _fields([
-        ("Dead letter", cells.mono(euid.format_euid(euid.DEAD_LETTER, letter.uid))),
+        ("Letter", cells.mono(euid.format_euid(euid.DEAD_LETTER, letter.uid))),
         ("Error class", cells.mono(letter.error_class)),
         ("Failures", cells.text(letter.failure_count)),
         ("Since", cells.since(letter.dead_lettered_at)),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
@@ -38,6 +39,10 @@ class WorkerScreen(Screen):
         self._worker, self._leases, self._facts, self._now = await self.visitor.read(lambda caller: _read(caller, uid))
         self.title = self._worker.worker_key
 
+    def concerns(self, facts: Sequence[Fact]) -> bool:
+        """Its own facts, and those of the leases that it holds."""
+        return any(self._worker.uid in (fact.thread, fact.worker) for fact in facts)
+
     def build(self) -> None:
         """How it stands, what it holds, its history."""
         self._heading = Heading(
@@ -62,7 +67,7 @@ class WorkerScreen(Screen):
         """Show what was read."""
         worker = self._worker
         self._heading.show(
-            marks=[cells.state(worker.effective_status(self._now)), cells.since(worker.heartbeat_at)],
+            marks=[cells.state(worker.effective_status(self._now)), cells.since(worker.heartbeat_at, before="last heartbeat")],
             text=about(worker), acts=buttons(self.visitor, worker, retire=True),
         )  # fmt: skip
         self._spec.show(fields=[{"label": label, "cell": cell} for label, cell in _spec(worker) if cell["text"] != "–"])

@@ -1,0 +1,67 @@
+"""No screen asks the database more the more there is: so many statements, and no more rows than a page holds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import httpx
+import psycopg
+import pytest
+
+from tests.ui.browsing import subject_page, worker_page
+
+#: At most so many statements for a screen, the look-up of the session among them.
+LIMITS = [
+    ("/ui/", 6), ("/ui/queues/extraction", 8), ("/ui/workers", 7), ("/ui/leases", 7), ("/ui/workbench", 4),
+    ("/ui/workbench?view=holds", 4), ("/ui/desk", 14), ("/ui/search?q=LIMS-4711", 6),
+]  # fmt: skip
+
+
+@pytest.fixture
+def sent(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
+    """The statements that the server sends while the test runs."""
+    seen: list[str] = []
+    execute = psycopg.AsyncCursor.execute
+
+    async def counting(self, query, *args, **options):
+        seen.append(str(query))
+        return await execute(self, query, *args, **options)
+
+    monkeypatch.setattr(psycopg.AsyncCursor, "execute", counting)
+    yield seen
+
+
+@pytest.fixture
+def get(address: str, secrets: Callable[[str], str]) -> Iterator[Callable[[str], httpx.Response]]:
+    """Asks for a page as an admin, without a browser: nothing goes on in it afterwards."""
+    with httpx.Client(base_url=address, cookies={"tenure_session": secrets("user:ada")}) as client:
+        yield client.get
+
+
+@pytest.mark.parametrize(("path", "most"), LIMITS, ids=[path for path, _ in LIMITS])
+def test_a_screen_takes_few_statements(get, sent, path, most):
+    get(path).raise_for_status()
+    sent.clear()
+    get(path).raise_for_status()
+    assert len(_own(sent)) <= most, sent
+
+
+def test_a_subject_takes_as_many_statements_however_long_its_history(get, sent, client, lab):
+    subject = client.submit(queue_key="qc/manual", name="long").subject
+    get(subject_page(subject)).raise_for_status()
+    sent.clear()
+    get(subject_page(subject)).raise_for_status()
+    short = len(_own(sent))
+    for _ in range(10):
+        client.hold(subject, reason="again")
+        client.release_hold(subject, reason="and again")
+    sent.clear()
+    assert "hold.placed" in get(subject_page(subject)).text
+    assert len(_own(sent)) == short <= 20
+    get(worker_page(lab.workers["robot/hamilton-1"].uid)).raise_for_status()
+
+
+def _own(sent: list[str]) -> list[str]:
+    # Which tenant a connection sees, and whether it is alive, is no reading of the screen's; nor what other pages follow.
+    besides = ("set_config", "select 1", "ledger", "pg_snapshot", "horizon")
+    return [query for query in sent if not any(word in query for word in besides)]
