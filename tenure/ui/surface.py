@@ -35,7 +35,8 @@ def install(application: FastAPI) -> None:
     app.config.quasar_config["loadingBar"] = {"skipHijack": True}  # the frame has one of its own
     _pages()
     ui.run_with(
-        application, mount_path=places.MOUNT, title="Tenure", dark=None, language="en-US", tailwind=False, favicon=_STATIC / "mark.svg",
+        application, mount_path=places.MOUNT, title="Tenure", dark=None, language="en-US", tailwind=False,
+        favicon=_STATIC / "mark.svg",
         show_welcome_message=False, binding_refresh_interval=None, reconnect_timeout=30.0, message_history_length=100,
     )  # fmt: skip
 
