@@ -6,15 +6,18 @@ import os
 import shutil
 import sys
 from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 from rich.text import Text
 
+from tenure.demo import serving
 from tenure.demo.acts import Cast, Play
 from tenure.demo.narrator import Narrator
 from tenure.demo.promises import Promise, promises
+from tenure.demo.serving import Visit
 from tenure.demo.stage import Stage, set_up
 from tenure.engine.verify import Report
 from tenure.model import euid
@@ -29,8 +32,11 @@ from tenure.terminal.wording import age, state
 _WINDOW = 300.0
 
 
-def show_it(dsn: str, console: Console, document: Callable[[Any], None] | None = None) -> bool:
-    """Run it on the database behind ``dsn``; True where all promises were kept. ``document`` gets the outcome as data."""
+def show_it(dsn: str, console: Console, document: Callable[[Any], None] | None = None, *, serve: bool = True) -> bool:
+    """Run it on the database behind ``dsn``; True where all promises were kept. ``document`` gets the outcome as data.
+
+    With ``serve`` a server is left running, for looking at it all in a browser.
+    """
     migrate(dsn)
     stage = set_up(dsn)
     try:
@@ -39,9 +45,11 @@ def show_it(dsn: str, console: Console, document: Callable[[Any], None] | None =
         cast = Play(stage, narrator).run()
         report = stage.client.verify()
         kept = promises(stage.client, cast, report)
+        visit = serving.leave_running(stage, dsn) if serve and serving.installed() else None
         _outcome(stage, cast, report, kept, narrator, console)
+        _invitation(visit, narrator, console)
         if document is not None:
-            document(_data(stage, cast, report, kept))
+            document(_data(stage, cast, report, kept) | {"visit": asdict(visit) if visit is not None else None})
         return all(promise.kept for promise in kept)
     finally:
         stage.close()
@@ -79,6 +87,15 @@ def _outcome(
     narrator.act("Look further")
     for command in (f"subject history {dog}", f"subject lineage {dog}", "lease list --status all", "top"):
         console.print(f"  {_command()} --tenant {stage.tenant} {command}")
+
+
+def _invitation(visit: Visit | None, narrator: Narrator, console: Console) -> None:
+    if visit is None:
+        return
+    narrator.act("See it in a browser")
+    console.print(Text("  ").append(visit.address, style="bold"))
+    console.print(f"  sign in as {visit.name} with the password {visit.password}")
+    console.print(f"  It runs until {_command()} down, which stops the database too.")
 
 
 def _command() -> str:

@@ -34,7 +34,7 @@ def test_up_status_and_down_start_find_and_stop_the_embedded_server(typed, make_
     assert typed("status", "--json").json["pending_migrations"] == []
     assert typed("down", "--json").json == {"stopped": True}
     assert typed("status").code == 3
-    assert "No embedded PostgreSQL was running" in typed("down").out
+    assert "Nothing was running" in typed("down").out
 
 
 def test_a_password_is_never_shown(typed, migrated_database, monkeypatch):
