@@ -18,6 +18,7 @@ from tenure.cli.commands import (
     migrate,
     principal,
     queue,
+    serve,
     status,
     subject,
     token,
@@ -60,7 +61,7 @@ def options(
     context.call_on_close(call.close)
 
 
-for _command in (up, down, status, migrate, worker, verify, top, bench, demo):
+for _command in (up, down, status, migrate, serve, worker, verify, top, bench, demo):
     application.command(_command.NAME)(_command.run)
 for _group in (queue, subject, lease, deadletter, hold, workers, principal, token):
     application.add_typer(_group.group)

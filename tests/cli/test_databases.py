@@ -32,7 +32,7 @@ def test_up_status_and_down_start_find_and_stop_the_embedded_server(typed, make_
     with psycopg.connect(up["dsn"]) as connection:
         assert connection.execute("select count(*) > 3 from tenure.migration").fetchone() == (True,)
     assert typed("status", "--json").json["pending_migrations"] == []
-    assert typed("down", "--json").json == {"stopped": True}
+    assert typed("down", "--json").json == {"stopped": True, "server_stopped": False}
     assert typed("status").code == 3
     assert "Nothing was running" in typed("down").out
 

@@ -12,9 +12,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import httpx
 import psycopg
 import pytest
 
+from tenure.api import background
 from tenure.embedded import Cluster
 
 pytestmark = pytest.mark.slow
@@ -51,6 +53,7 @@ def played(short_folder: Path) -> Iterator[Played]:
                 json.loads(run.stdout), run.stderr, seconds, lambda sql, *p: connection.execute(sql, p).fetchall()
             )
     finally:
+        background.stop(home)
         cluster.stop("immediate")
 
 
@@ -58,6 +61,17 @@ def test_it_keeps_all_its_promises_within_a_minute(played):
     assert [promise for promise in played.told["promises"] if not promise["kept"]] == []
     assert len(played.told["promises"]) >= 12
     assert played.seconds < 60
+
+
+def test_it_leaves_a_server_running_whose_screens_an_admin_may_sign_in_to(played):
+    visit = played.told["visit"]
+    root = visit["address"].removesuffix("/ui")
+    with httpx.Client(base_url=root, trust_env=False, timeout=20) as visitor:
+        assert visitor.get("/ui/", follow_redirects=True).status_code == 200
+        told = visitor.post("/api/v1/session", json={"name": visit["name"], "password": visit["password"]})
+        assert told.status_code == 200, told.text
+        queues = visitor.get("/api/v1/execution/queues").json()["items"]
+        assert "analysis_dispatch" in [each["queue_key"] for each in queues]
 
 
 def test_it_tells_what_happens_step_by_step(played):
