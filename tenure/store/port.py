@@ -33,6 +33,7 @@ from tenure.store.records import (
     Origin,
     Proved,
     QueueCounts,
+    QueueSample,
     Refused,
     ScanHint,
     Subject,
@@ -256,6 +257,22 @@ class Store(Protocol):
 
     def counts(self, tenant: int, queue_keys: Sequence[str], window_seconds: float) -> Op[list[QueueCounts]]:
         """S1's 16 metrics per queue; rates over the window."""
+        ...
+
+    def sample_queues(self, tenant: int, min_interval_seconds: float, window_seconds: float) -> Op[list[QueueSample]]:
+        """Count all queues exactly and keep the counts, where the last sample is at least so old; else nothing.
+
+        However many processes ask at once, one samples and the others get nothing, without waiting. Samples older
+        than ``records.SAMPLES_KEPT`` are dropped.
+        """
+        ...
+
+    def samples(self, tenant: int, queue_key: str, since: datetime, limit_points: int) -> Op[list[QueueSample]]:
+        """Samples of a queue since a time, in order; the last of each of ``limit_points`` equal spans."""
+        ...
+
+    def latest_counts(self, tenant: int, queue_keys: Sequence[str], max_age_seconds: float) -> Op[list[QueueSample]]:
+        """The newest sample of each queue that is at most so old, in the order asked for; others are missing."""
         ...
 
     def leases(self, tenant: int, status: LeaseStatus | None, limit: int, before: int | None = None,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from tenure.model.attempt import Attempt
@@ -297,6 +297,19 @@ class QueueCounts:
     """Refusals of ``claim_queue_item`` on the queue with the code ``not_claimable``, since ever."""
     idempotent_replay_total: int = 0
     """Refusals on the queue with the code ``idempotent_replay``, since ever."""
+
+
+#: How long samples are kept.
+SAMPLES_KEPT = timedelta(days=7)
+
+
+@dataclass(frozen=True, slots=True)
+class QueueSample:
+    """The counts of one queue as they were at a time; rates are over ``window_seconds`` before it."""
+
+    at: datetime
+    window_seconds: float
+    counts: QueueCounts
 
 
 @dataclass(frozen=True, slots=True)

@@ -277,3 +277,24 @@ def _updates(connection: psycopg.Connection) -> tuple[int, int]:
     ).fetchone()
     assert row is not None
     return int(row[0]), int(row[1])
+
+
+@pytest.mark.parametrize("mode", ["force_generic_plan", "force_custom_plan"])
+def test_the_depth_of_a_queue_is_counted_in_its_index_alone(shared_database: str, mode: str) -> None:
+    shop = Shop(shared_database, f"depth-{mode}")
+    shop.run(shop.submit(3000))
+    shop.connection.execute("vacuum tenure.execution")
+    watched = Explained(shared_database, mode)
+
+    counts, ran = watched.run(shop.caller.store.counts(shop.caller.tenant, ["main"], 60))
+
+    watched.close()
+    shop.connection.close()
+    assert counts[0].queue_depth == 3000
+    scans = [
+        node for statement in ran for plan in (statement.plan, *statement.nested) for node in plan.scans({"execution"})
+        if node["Actual Rows"] > 0
+    ]  # fmt: skip
+    assert [(node["Node Type"], node["Index Name"], node["Heap Fetches"]) for node in scans] == [
+        ("Index Only Scan", "claimable", 0)
+    ]

@@ -1,8 +1,23 @@
 -- The metrics of S1 9.1 of queues, in the order asked for: exact, all from one snapshot.
--- Depth reads `claimable` and `deferred`, leases `lease_expiry`, failures `attempt_unhappy`, successes `attempt_ended`: what is finished is not read.
+-- Depth reads `claimable` (as a rule nothing but that index) and `deferred`, leases `lease_expiry`, failures `attempt_unhappy`, successes `attempt_ended`.
 with clock as materialized (select tenure.now() as now, tenure.now() - make_interval(secs => %(window)s) as since),
+lapsed as materialized (
+    -- Keys of queues with subjects on offer of which another slot ran out: these may be exhausted, so each has to be looked at.
+    select distinct e.next_queue_key as queue_key
+    from tenure.queue claimed_from
+    cross join clock
+    cross join lateral (
+        select a.subject from tenure.attempt a
+        where a.queue = claimed_from.uid and a.lease_status = 'ACTIVE' and a.expires_at <= clock.now offset 0) a
+    cross join lateral (
+        select e.next_queue_key from tenure.execution e
+        where e.uid = a.subject and e.slots_total > 1 and e.claimable and e.next_queue_key is not null offset 0) e
+    where claimed_from.tenant = %(tenant)s),
 asked as materialized (
-    select q.uid, q.tenant, q.queue_key, k.ordinal
+    select q.uid, q.tenant, q.queue_key, k.ordinal,
+        q.site_scope = '{}' and q.platform_scope = '{}' and q.assay_scope = '{}'
+            and q.eligible_states @> array['READY', 'FAILED_RETRYABLE']::tenure.state[]
+            and not tenure.took_over(q) and q.queue_key <> all (array(select l.queue_key from lapsed l)) as open
     from unnest(%(queue_keys)s::text[]) with ordinality as k(queue_key, ordinal)
     join tenure.queue q on q.tenant = %(tenant)s and q.queue_key = k.queue_key and q.retired_at is null),
 succeeded as materialized (
@@ -19,15 +34,13 @@ from asked a
 cross join clock
 left join succeeded on succeeded.queue = a.uid
 cross join lateral (
-    select count(*) as depth, min(v.since) as first, max(v.since) as last
+    select coalesce(sum(v.depth), 0)::bigint as depth, min(v.first) as first, max(v.last) as last
     from (
-        select e.eligible_at as since
-        from tenure.queue q
-        cross join lateral (select tenure.took_over(q) as taken_over offset 0) s
-        join tenure.execution e on e.tenant = q.tenant and e.next_queue_key = q.queue_key and e.claimable
-        where q.uid = a.uid and tenure.on_offer(e, q, clock.now, s.taken_over)
+        select o.depth, o.first, o.last from tenure.open_depth(a.tenant, a.queue_key, clock.now) o where a.open
         union all
-        select u.since from tenure.unswept(a.tenant, a.queue_key, clock.now) u) v) visible
+        select o.depth, o.first, o.last from tenure.scoped_depth(a.uid, clock.now) o where not a.open
+        union all
+        select count(*), min(u.since), max(u.since) from tenure.unswept(a.tenant, a.queue_key, clock.now) u) v) visible
 cross join lateral (
     select count(*) as leases from tenure.attempt t
     where t.queue = a.uid and t.lease_status = 'ACTIVE' and t.expires_at > clock.now) live
