@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from fastapi import FastAPI
 
-from tenure.api import oidc
 from tenure.api.limits import Limits
 from tenure.api.password_check import PasswordCheck
 from tenure.api.routes import principals, session, tokens
@@ -20,5 +19,7 @@ def install(application: FastAPI, settings: ServerSettings) -> None:
     for router in (session.router, principals.router, tokens.router):
         application.include_router(router, prefix=PREFIX)
     if settings.oidc is not None:
+        from tenure.api import oidc  # noqa: PLC0415 - Authlib takes its time to import, and few servers need it
+
         single = oidc.application(settings, settings.oidc, application.state.gateway, limits)
         application.mount(oidc.MOUNT, single)

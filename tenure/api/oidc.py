@@ -10,10 +10,10 @@ from __future__ import annotations
 import hashlib
 import logging
 import re
+import warnings
 from typing import Any
 from urllib.parse import quote
 
-from authlib.integrations.starlette_client import OAuth  # type: ignore[import-untyped]
 from fastapi import FastAPI, Request, Response
 from fastapi.responses import RedirectResponse
 from starlette.middleware.sessions import SessionMiddleware
@@ -22,14 +22,18 @@ from tenure.api import problem, sessions
 from tenure.api.gateway import Gateway
 from tenure.api.limits import Limits
 from tenure.api.same_origin import origin_of
-from tenure.api.settings import OidcProvider, ServerSettings
+from tenure.api.settings import OIDC_LOGIN, OidcProvider, ServerSettings
 from tenure.model.errors import AlreadyExists, TenureError, Unauthenticated
 from tenure.model.principal import Identity, Principal, PrincipalStatus
 from tenure.sdk import operations as ops
 from tenure.store.records import Proved
 
-MOUNT = "/oidc"
-LOGIN = f"{MOUNT}/login"
+with warnings.catch_warnings():
+    # It tells of what it will need one day, which is nothing that whoever starts a server can act on.
+    warnings.simplefilter("ignore")
+    from authlib.integrations.starlette_client import OAuth  # type: ignore[import-untyped]
+
+MOUNT = OIDC_LOGIN.rpartition("/")[0]
 _log = logging.getLogger("tenure.api")
 _REMEMBERED = 600
 _HOME = "/ui"

@@ -8,6 +8,9 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
+OIDC_LOGIN = "/oidc/login"
+"""Where signing in through a provider begins; ``?next=`` says where it shall end."""
+
 
 class OidcProvider(BaseModel):
     """An OpenID Connect provider through which people may sign in (Authlib). ``issuer`` is its discovery address."""

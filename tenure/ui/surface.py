@@ -14,6 +14,7 @@ from nicegui import Client, app, ui
 from tenure import __version__
 from tenure.api.authentication import COOKIE
 from tenure.api.gateway import Gateway
+from tenure.api.settings import OIDC_LOGIN
 from tenure.model.errors import TenureError, Unauthenticated
 from tenure.ui import places
 from tenure.ui.components.sign_in import SignIn
@@ -81,7 +82,7 @@ def _gateway() -> Gateway:
 
 def _single() -> dict[str, str] | None:
     oidc = app.state.tenure.settings.oidc
-    return {"href": "/api/v1/session/oidc", "label": oidc.label} if oidc is not None else None
+    return {"href": OIDC_LOGIN, "label": oidc.label} if oidc is not None else None
 
 
 def _within(address: str | None) -> str:
