@@ -108,7 +108,8 @@ def _certain(definition: WorkflowDefinition, shape: Shape) -> set[str]:
             continue
         joined = [edge.source for edge in shape.incoming[name] if edge.kind == "after"]
         routes = [edge for edge in shape.incoming[name] if edge.kind != "after"]
-        if not all(source in certain for source in joined) or definition.step(name).on_error:
+        goes_on = any(route.limit is None for route in definition.step(name).on_error)
+        if goes_on or not all(source in certain for source in joined):
             continue
         if not routes or any(_always_leads(definition.step(edge.source), name, certain) for edge in routes):
             certain.add(name)
