@@ -211,4 +211,8 @@ class RunScene:
 
     def told(self, kind: str) -> list[Any]:
         """The data of all facts of that type."""
-        return [one.data for one in self.facts if one.type == f"run.{kind}"]
+        return [one.data for one in self.told_facts(kind)]
+
+    def told_facts(self, kind: str) -> list[Fact]:
+        """All facts of that type."""
+        return [one for one in self.facts if one.type == f"run.{kind}"]

@@ -1,0 +1,278 @@
+"""Why a run does not move: every reason with its evidence, and what can be done (S3; design 02, explain).
+
+What keeps a single runnable waiting is the kernel's to say: its ``why`` is passed in by runnable key.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from tenure.flow.model.bits import numbers_in
+from tenure.flow.model.decisions.plan import is_ready
+from tenure.flow.model.decisions.unfolding import Context, Unfolding
+from tenure.flow.model.definition import WorkflowDefinition
+from tenure.flow.model.names import Runnable
+from tenure.flow.model.progress import cannot_start
+from tenure.flow.model.shape import shape_of
+from tenure.flow.model.state import Phase, RunState, RunStatus, StepState
+from tenure.flow.model.steps import MANUAL
+from tenure.flow.model.times import moment
+from tenure.model import euid
+from tenure.model.json_text import instant
+from tenure.model.visibility import Reason
+
+RUN_PREFIX = "FX"
+Whys = Mapping[str, Sequence[Reason]]
+#: No more runnables, steps or items than these are named in one reason.
+_MANY = 20
+
+
+def explain(
+    state: RunState, definition: WorkflowDefinition | None, now: datetime, whys: Whys | None = None
+) -> list[Reason]:
+    """Every reason for which the run waits or stands; the blocking ones need somebody to do something.
+
+    ``definition`` is None where nobody here has the version that the run goes by.
+    """
+    return list(_reasons(state, definition, now, whys or {}))
+
+
+def _reasons(state: RunState, definition: WorkflowDefinition | None, now: datetime, whys: Whys) -> Iterator[Reason]:
+    if state.anomaly_count:
+        yield _anomalies(state)
+    if not state.started:
+        yield Reason(
+            "not_started", "No fact tells that the run was started.", "Start it, or look whether its key is right."
+        )
+        return
+    if state.end is not None:
+        yield _ended(state)
+        return
+    if definition is None or definition.fingerprint != state.fingerprint:
+        yield Reason(
+            "version_missing", f"Nothing here has version {state.version} of workflow {state.workflow!r}, by which the run goes.",
+            "Register that version again, or migrate the run to another while it is paused.",
+            {"workflow": state.workflow, "version": state.version, "fingerprint": state.fingerprint},
+        )  # fmt: skip
+    yield from _stopping(state)
+    if state.paused:
+        because = f": {state.pause_reason}" if state.pause_reason else "."
+        yield Reason("run_paused", f"The run was paused{because}", "Resume it.", {"actions": ["resume", "cancel"]})
+    if state.manual is not None:
+        yield _boundary(state, now)
+    yield from _under_way(state, now, whys)
+    if definition is not None and definition.fingerprint == state.fingerprint and state.stop is None:
+        yield from _not_begun(state, definition, now)
+
+
+def _anomalies(state: RunState) -> Reason:
+    first = state.anomalies[0]
+    return Reason(
+        "anomalies", f"{state.anomaly_count} facts do not fit; the first is number {first.seq}, {first.type}: {first.reason}.",
+        "Run `tenure verify`; what does not fit was left out and changed nothing.",
+        {"count": state.anomaly_count, "first": [a.model_dump() for a in state.anomalies[:_MANY]]}, blocking=False,
+    )  # fmt: skip
+
+
+def _ended(state: RunState) -> Reason:
+    end = state.end
+    assert end is not None
+    at_step = f" at step {end.step!r}" if end.step else ""
+    because = f" ({end.code}{at_step})" if end.code else ""
+    said = f": {end.message}" if end.message else "."
+    failed = end.status is not RunStatus.COMPLETED
+    remedy = (
+        "Retry it from the step that failed once the cause is gone, or replay it."
+        if failed
+        else "Nothing is left to do."
+    )
+    evidence: dict[str, Any] = {
+        "status": str(end.status),
+        "code": end.code,
+        "step": end.step,
+        "ended_at": instant(end.at),
+    }
+    evidence["actions"] = ["retry", "replay"] if failed else ["replay"]
+    return Reason("run_ended", f"The run has ended as {end.status}{because}{said}", remedy, evidence, blocking=False)
+
+
+def _stopping(state: RunState) -> Iterator[Reason]:
+    stop = state.stop
+    if stop is None:
+        return
+    what = "was asked to stop" if stop.status is RunStatus.CANCELED else f"has failed ({stop.code})"
+    evidence: dict[str, Any] = {
+        "code": stop.code, "step": stop.step, "by": stop.actor, "since": instant(stop.at),
+        "under_way": [str(r) for r in state.active[:_MANY]],
+    }  # fmt: skip
+    undoing = state.compensation
+    if undoing is not None and undoing.done < len(undoing.steps):
+        now = undoing.steps[undoing.done]
+        evidence |= {"done": undoing.done, "of": len(undoing.steps), "undoes": now.step, "with": now.undo}
+        yield Reason(
+            "compensating", f"The run {what} and undoes {now.step!r} by {now.undo!r}, {undoing.done + 1} of {len(undoing.steps)}.",
+            "Wait for it; if its work is stuck, its own reasons tell why.", evidence, blocking=False,
+        )  # fmt: skip
+    else:
+        yield Reason(
+            "stopping", f"The run {what}, and waits for the end of {len(state.active)} step(s) that were under way.",
+            "Wait for their end; a worker that hangs loses its lease in time.", evidence, blocking=False,
+        )  # fmt: skip
+
+
+def _boundary(state: RunState, now: datetime) -> Reason:
+    here = state.manual
+    assert here is not None
+    deadline = f" It fails at {here.deadline}." if here.deadline else ""
+    actions = ["approve", "reject"] if here.kind == "approval" else ["resume"]
+    what = "an approval" if here.kind == "approval" else "somebody to resume it"
+    return Reason(
+        "manual_boundary", f"The run waits for {what} at step {here.step!r} since {instant(here.since)}.{deadline}",
+        f"{' or '.join(actions).capitalize()} it.",
+        {"step": here.step, "iteration": here.iteration, "kind": here.kind, "since": instant(here.since),
+         "seconds": int((now - here.since).total_seconds()), "deadline": here.deadline, "actions": [*actions, "cancel"]},
+    )  # fmt: skip
+
+
+def _under_way(state: RunState, now: datetime, whys: Whys) -> Iterator[Reason]:
+    for runnable in state.active:
+        step = state.under_way(runnable)
+        if step is None or step.phase is Phase.OPEN:
+            continue
+        if step.late:
+            yield Reason(
+                "deadline_passed", f"Step {runnable.step!r} is past its deadline, and its work is being stopped.",
+                "Wait for its end.", {"runnable": str(runnable), "deadline": step.deadline}, blocking=False,
+            )  # fmt: skip
+        if step.kind == "wait":
+            yield _waiting(state, runnable, step, now)
+        elif step.items is not None:
+            yield _map(runnable, step, whys)
+        elif step.kind == "child":
+            yield _child(runnable, step)
+        else:
+            yield _work(runnable, step, whys.get(str(runnable), ()))
+    for waiter in state.waiters:
+        yield Reason(
+            "code_waits_for_signal", f"The code of {waiter.runnable!r} waits for the signal {waiter.name!r}.",
+            "Send it.", {"runnable": waiter.runnable, "signal": waiter.name, "actions": ["signal", "cancel"]},
+        )  # fmt: skip
+
+
+def _waiting(state: RunState, runnable: Runnable, step: StepState, now: datetime) -> Reason:
+    evidence: dict[str, Any] = {"runnable": str(runnable), "since": _at(step.planned_at), "deadline": step.deadline}
+    if step.signal is not None:
+        evidence |= {"signal": step.signal, "signals_kept": sorted({s.name for s in state.signals})[:_MANY]}
+        evidence["actions"] = ["signal", "cancel"]
+        return Reason(
+            "waiting_for_signal", f"Step {runnable.step!r} waits for the signal {step.signal!r}.", "Send it.", evidence
+        )
+    until = moment(step.until)
+    evidence["until"] = step.until
+    if until is not None and until <= now:
+        return Reason(
+            "timer_due", f"Step {runnable.step!r} should have gone on at {step.until}.",
+            "Let something tick: a worker, the server, or `tenure recover`.", evidence,
+        )  # fmt: skip
+    return Reason(
+        "waiting_until", f"Step {runnable.step!r} waits until {step.until}.", "Wait.", evidence, blocking=False
+    )
+
+
+def _map(runnable: Runnable, step: StepState, whys: Whys) -> Reason:
+    items = step.items
+    assert items is not None
+    counts = {
+        "total": items.total, "planned": items.planned, "ok": items.ok.bit_count(), "failed": items.error.bit_count(),
+        "canceled": items.canceled.bit_count(), "open": items.open,
+    }  # fmt: skip
+    open_items = numbers_in(((1 << items.planned) - 1) & ~items.ended)
+    keys = [
+        str(Runnable(runnable.step, runnable.iteration, index))
+        for index, _ in zip(open_items, range(_MANY), strict=False)
+    ]
+    stuck = {key: [r.as_dict() for r in whys[key] if r.blocking] for key in keys if key in whys}
+    stuck = {key: reasons for key, reasons in stuck.items() if reasons}
+    said = (
+        f" Of those looked at, {len(stuck)} cannot be taken: {next(iter(stuck.values()))[0]['message']}"
+        if stuck
+        else ""
+    )
+    return Reason(
+        "items_under_way", f"Step {runnable.step!r} waits for {items.open} of {items.total} items.{said}",
+        next(iter(stuck.values()))[0]["remedy"] if stuck else "Wait for their end.",
+        {"runnable": str(runnable), "items": counts, "open": keys, "why": stuck}, blocking=bool(stuck),
+    )  # fmt: skip
+
+
+def _child(runnable: Runnable, step: StepState) -> Reason:
+    run = euid.format_euid(RUN_PREFIX, step.child) if step.child is not None else None
+    return Reason(
+        "child_under_way", f"Step {runnable.step!r} waits for the run {run} that it started.",
+        "Look at that run: its own reasons tell why it does not end.",
+        {"runnable": str(runnable), "run": run, "child_key": step.child_key, "since": _at(step.planned_at)}, blocking=False,
+    )  # fmt: skip
+
+
+def _work(runnable: Runnable, step: StepState, why: Sequence[Reason]) -> Reason:
+    evidence = {"runnable": str(runnable), "since": _at(step.planned_at), "why": [r.as_dict() for r in why]}
+    blocking = [reason for reason in why if reason.blocking]
+    if blocking:
+        code = (
+            "dead_lettered"
+            if any(r.evidence.get("state") == "FAILED_TERMINAL" for r in blocking)
+            else "runnable_blocked"
+        )
+        return Reason(code, f"Step {runnable.step!r} is stuck. {blocking[0].message}", blocking[0].remedy, evidence)
+    said = f" {why[0].message}" if why else ""
+    return Reason(
+        "runnable_under_way", f"Step {runnable.step!r} waits for its work to end.{said}",
+        why[0].remedy if why else "Wait for its end.", evidence, blocking=False,
+    )  # fmt: skip
+
+
+def _not_begun(state: RunState, definition: WorkflowDefinition, now: datetime) -> Iterator[Reason]:
+    unfolding = Unfolding(state, definition, Context(now, ""))
+    never = cannot_start(state, definition)
+    shape = shape_of(definition)
+    ready = [step for step in definition.steps if is_ready(state, unfolding, step.name)]
+    queued = [step.name for step in ready if isinstance(step, MANUAL) and state.manual is not None]
+    if queued:
+        yield Reason(
+            "boundary_queued", f"{', '.join(map(repr, queued[:_MANY]))} can be decided on once {_manual(state)!r} is.",
+            "Decide on the boundary that is open.", {"steps": queued[:_MANY], "open": _manual(state)}, blocking=False,
+        )  # fmt: skip
+    torn = [step.name for step in ready if step.name not in queued]
+    if torn and not state.paused:
+        yield Reason(
+            "not_planned", f"{', '.join(map(repr, torn[:_MANY]))} could begin and was not planned.",
+            "Run `tenure recover`: a write must have been torn.", {"steps": torn[:_MANY], "actions": ["recover"]},
+        )  # fmt: skip
+    for step in definition.steps:
+        name = step.name
+        if (
+            step in ready
+            or name in never
+            or name in shape.compensates
+            or state.step(name).phase not in (Phase.IDLE, Phase.REACHED)
+        ):
+            continue
+        waits = [
+            e.source for e in shape.incoming[name] if e.kind == "after" and state.step(e.source).phase is not Phase.OK
+        ]
+        routes = shape.entered(name) and state.step(name).phase is Phase.IDLE
+        if waits:
+            yield Reason(
+                "dependency_wait", f"Step {name!r} waits for {', '.join(map(repr, waits[:_MANY]))}.", "Wait for them.",
+                {"step": name, "waits_for": waits[:_MANY], "needs_route": routes}, blocking=False,
+            )  # fmt: skip
+
+
+def _manual(state: RunState) -> str | None:
+    return state.manual.step if state.manual is not None else None
+
+
+def _at(at: datetime | None) -> str | None:
+    return instant(at) if at is not None else None
