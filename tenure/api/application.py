@@ -18,6 +18,7 @@ from tenure.api.routes.actions import batch, claim, holding, operating, registry
 from tenure.api.routes.actions import workers as worker_actions
 from tenure.api.runtime_metrics import PREFIX, MeasureRequests, RuntimeMetrics
 from tenure.api.settings import ServerSettings
+from tenure.api.telling import TellRequests
 
 _ROUTERS = (
     queues.router, subjects.router, bulk.router, templates.router, claim.router, batch.router, holding.router, operating.router,
@@ -50,6 +51,8 @@ def create_application(settings: ServerSettings) -> FastAPI:
     application = FastAPI(
         title="Tenure", version=__version__, lifespan=lifespan, docs_url="/docs", redoc_url=None,
         description="Runs work that must be provable: one queue for services, people, instruments and clusters.",
+        # Its own spans and logs would carry addresses as they were asked, and the messages of exceptions.
+        telemetry={"tracing": False, "logs": False},
     )  # fmt: skip
     application.state.settings = settings
     application.state.gateway = gateway
@@ -60,6 +63,7 @@ def create_application(settings: ServerSettings) -> FastAPI:
     openapi.install(application)
     application.add_middleware(BodyLimit, most=settings.max_body_bytes)
     application.add_middleware(MeasureRequests, metrics=runtime)
+    application.add_middleware(TellRequests)
     for router in _ROUTERS:
         application.include_router(router, prefix=PREFIX)
     application.include_router(server.router)

@@ -11,6 +11,7 @@ from fastapi.security import APIKeyCookie, HTTPAuthorizationCredentials, HTTPBea
 from tenure.api.gateway import Gateway
 from tenure.api.limits import Limits
 from tenure.api.same_origin import require_same_origin
+from tenure.api.telling import note_identity
 from tenure.engine.authentication import authenticate
 from tenure.model.errors import Unauthenticated
 from tenure.model.principal import Identity
@@ -51,7 +52,16 @@ async def identity_of(
         limits.disproved(digest)
         raise
     limits.proved(digest)
+    note_identity(request.scope, identity)
     return identity
+
+
+async def still_proved(request: Request) -> None:
+    """Ask again for a request that has waited: its credential may have been revoked meanwhile. Raises Unauthenticated."""
+    given = request.headers.get("authorization", "")
+    scheme, _, bearer = given.partition(" ")
+    secret = bearer.strip() if scheme.lower() == "bearer" else request.cookies.get(COOKIE, "")
+    await gateway_of(request).perform_unbound(lambda store: authenticate(store, digest_of(secret)))
 
 
 Asker = Annotated[Identity, Depends(identity_of)]

@@ -85,13 +85,14 @@ class MeasureRequests:
             await self._app(scope, receive, noted)
         finally:
             # By the template of the route: what people put into addresses would make a series each.
-            route = _template(scope)
+            route = template_of(scope)
             method = scope["method"] if route != "other" else "other"
             self._metrics.requests.labels(method, route, status).inc()
             self._metrics.seconds.labels(method, route).observe(time.perf_counter() - began)
 
 
-def _template(scope: Scope) -> str:
+def template_of(scope: Scope) -> str:
+    """The template of the route that answered, ``other`` where there was none."""
     known = getattr(scope.get("route"), "path_format", None)
     if known is None:
         return "other"

@@ -11,6 +11,10 @@ from tenure.cli.call import Call
 from tenure.terminal.wording import shown
 
 _ACTIONS = "tenure.action"
+_OF_ACTIONS = ("action_key", "subject", "lease", "queue_key", "terminal_status", "outcome", "code", "duration_ms")
+_OF_REQUESTS = ("method", "route", "status", "actor", "duration_ms", "request_id")
+#: Those who write JSON themselves.
+_STRUCTURED = (_ACTIONS, "tenure.request")
 
 
 def log_to(call: Call) -> None:
@@ -25,8 +29,8 @@ def log_to(call: Call) -> None:
 
 
 def _said(record: logging.LogRecord) -> dict[str, object]:
-    """The fields of an action's line, which comes as JSON already."""
-    if record.name != _ACTIONS:
+    """The fields of a line that comes as JSON already: of an action, or of a request."""
+    if record.name not in _STRUCTURED:
         return {}
     try:
         fields = json.loads(record.getMessage())
@@ -51,6 +55,8 @@ class _ForPeople(logging.Formatter):
         at = datetime.fromtimestamp(record.created, UTC).strftime("%H:%M:%SZ")
         level = "" if record.levelno < logging.WARNING else f"{record.levelname} "
         if fields := _said(record):
-            names = ("action_key", "subject", "lease", "queue_key", "terminal_status", "outcome", "code", "duration_ms")
-            return f"{at} {level}" + " ".join(f"{name}={fields[name]}" for name in names if name in fields)
+            names = _OF_ACTIONS if record.name == _ACTIONS else _OF_REQUESTS
+            return f"{at} {level}" + " ".join(
+                f"{name}={fields[name]}" for name in names if fields.get(name) is not None
+            )
         return f"{at} {level}{shown(record.getMessage())}"

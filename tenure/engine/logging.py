@@ -42,6 +42,7 @@ FIELDS = (
     "tenant", "subject", "worker", "lease", "queue_key", "action_key", "idempotency_key", "expected_state",
     "terminal_status", "duration_ms", "correlation_id", "actor", "outcome", "code", "seq", "trace_id",
 )  # fmt: skip
+_CAUSES = 5
 _PREFIXES = {"subject": euid.SUBJECT, "lease": euid.LEASE, "worker": euid.WORKER, "principal": euid.PRINCIPAL}
 
 
@@ -127,10 +128,15 @@ def told(caller: Caller, action: str, op: Op[T], describe: Callable[[T], Mapping
 
 
 def where(error: BaseException) -> str:
-    """Class and place of an error, without its message: that may quote a payload or a row."""
-    frames = traceback.extract_tb(error.__traceback__)
-    places = " < ".join(f"{frame.filename}:{frame.lineno} {frame.name}" for frame in reversed(frames))
-    return f"{type(error).__name__} at {places or 'no place'}"
+    """Class and place of an error and of what caused it, without their messages: these may quote a payload or a row."""
+    told: list[str] = []
+    cause: BaseException | None = error
+    while cause is not None and len(told) < _CAUSES:
+        frames = traceback.extract_tb(cause.__traceback__)
+        places = " < ".join(f"{frame.filename}:{frame.lineno} {frame.name}" for frame in reversed(frames))
+        told.append(f"{type(cause).__name__} at {places or 'no place'}")
+        cause = cause.__cause__ or (None if cause.__suppress_context__ else cause.__context__)
+    return ", because of ".join(told)
 
 
 def _public(name: str, value: Any) -> Any:

@@ -208,3 +208,20 @@ def test_a_worker_retires_itself_and_nobody_else_but_an_admin_does(site, worker)
     assert site.worker.act("retire-worker", worker_euid=worker["euid"])["status"] == "RETIRED"
     assert euid.parse_euid(worker["euid"]) not in {w.uid for w in site.trusted.workers()}
     assert site.admin.act("retire-worker", worker_euid=other.register("w2")["euid"])["status"] == "RETIRED"
+
+
+def test_a_claim_whose_token_is_revoked_while_it_waits_takes_nothing(site):
+    client = site.as_("worker_service", name="service:leaving")
+    worker = client.register("leaving")
+    answers = []
+    body = {"worker_euid": worker["euid"], "queue_key": "q", "wait_seconds": 20}
+    asking = threading.Thread(target=lambda: answers.append(client.ask("claim", **body)))
+    asking.start()
+    until(lambda: len(site.server.application.state.waiting.lines) == 1)
+    [token] = site.trusted.tokens(principal="service:leaving")
+    site.trusted.revoke_token(token)
+    subject = site.admin.submit()
+    asking.join(15)
+
+    assert answers[0].status_code == 401
+    assert site.admin.get(f"/subjects/{subject}")["execution"]["state"] == "READY"

@@ -12,6 +12,7 @@ import typer
 from tenure.cli.call import Call, call_of
 from tenure.cli.loading import load
 from tenure.cli.logs import log_to
+from tenure.cli.spans import export_spans
 from tenure.model.errors import InvalidRequest
 from tenure.model.states import WorkerType
 from tenure.sdk.http.address import Address
@@ -67,6 +68,7 @@ def work(call: Call, application: str, options: Mapping[str, Any], address: Addr
     With an ``address`` it works over HTTP, and nothing of a database is opened or started.
     """
     log_to(call)
+    export_spans("tenure-worker")
     if address is not None and call.dsn:
         raise InvalidRequest(
             "Both a URL and a DSN are given.", "Unset TENURE_DSN or TENURE_URL: a worker uses one of them."

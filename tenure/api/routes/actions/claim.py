@@ -13,7 +13,7 @@ from typing import Any
 from fastapi import APIRouter, Request
 
 from tenure.api.answers import Answer
-from tenure.api.authentication import COOKIE, GatewayOf, WorkerIdentity
+from tenure.api.authentication import COOKIE, GatewayOf, WorkerIdentity, still_proved
 from tenure.api.body import JsonRoute
 from tenure.api.gateway import Gateway
 from tenure.api.hanging_up import hung_up
@@ -48,7 +48,7 @@ async def claim(
     key = body.keyed(idempotency_key)
     await require_own_worker(gateway, identity, body.worker_euid)
     token = _token(body, key, request)
-    looking = _Looking(gateway, identity, _wanted(body, key, token))
+    looking = _Looking(gateway, identity, _wanted(body, key, token), request)
     if body.wait_seconds > 0 and body.subject_euid is None:
         waiting: Waiting = request.app.state.waiting
         keys = [each.queue_key for each in looking.wanted]
@@ -82,15 +82,20 @@ def _wanted(body: ClaimBody, key: str | None, token: Token) -> list[ClaimItems]:
 class _Looking:
     """Looks for work, and knows when it found some, counted from the request."""
 
-    def __init__(self, gateway: Gateway, identity: Identity, wanted: list[ClaimItems]) -> None:
+    def __init__(self, gateway: Gateway, identity: Identity, wanted: list[ClaimItems], request: Request) -> None:
         self._gateway = gateway
+        self._request = request
+        self._again = False
         self._identity = identity
         self._began = time.monotonic()
         self.wanted = wanted
         self.taken_after = 0.0
 
     async def look(self) -> list[Claimed]:
-        """Claim once."""
+        """Claim once. Raises Unauthenticated where the credential was revoked since the last look."""
+        if self._again:
+            await still_proved(self._request)
+        self._again = True
         asked = time.monotonic()
         taken, age = await self._gateway.perform(self._identity, self._claim)
         # A little too early rather than too late: whoever holds the lease counts its time from here.
