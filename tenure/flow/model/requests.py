@@ -39,7 +39,7 @@ class StartRun(RunRequest):
 
 
 class Ended(BaseModel):
-    """How the work of a runnable ended, as the kernel or a child run tells it; no request, but news."""
+    """How the work of a runnable ended, as the kernel or a child run (``child``: its uid) tells it; no request, but news."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -52,6 +52,7 @@ class Ended(BaseModel):
     message: str | None = None
     dead_letter: bool = False
     untouched: bool = False
+    child: Uid | None = None
 
 
 class ResolveStep(RunRequest):

@@ -10,7 +10,7 @@ import pytest
 from tenure.flow.model.builder import Workflow
 from tenure.flow.model.decisions.children import child_identity, decide_start_child
 from tenure.flow.model.errors import ChildKeyConflict, RunEnded
-from tenure.flow.model.requests import StartChildRun
+from tenure.flow.model.requests import Ended, StartChildRun
 from tenure.model.errors import Conflict
 from tests.flow.model.scene import RunScene
 
@@ -76,6 +76,15 @@ def test_a_child_of_a_step_that_has_ended_is_refused() -> None:
     scene.canceled("b")
     with pytest.raises(RunEnded):
         from_code(scene)
+
+
+def test_a_run_that_code_started_does_not_end_the_step() -> None:
+    scene = RunScene(Workflow("p", queue="q").task("a").define()).start()
+    from_code(scene)
+    child = scene.code_children[0].run
+    for news in ({"outcome": "ok", "ref": f"run:{child}"}, {"outcome": "error", "child": child}):
+        made = scene.apply(Ended(runnable="a", **news))
+        assert (made.facts, made.refusals[0].code) == ((), "not_dispatched")
 
 
 def test_the_identity_of_a_child_follows_from_parent_step_workflow_and_key() -> None:

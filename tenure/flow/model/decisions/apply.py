@@ -72,6 +72,8 @@ def _refusal(unfolding: Unfolding, one: Ended, items: Items) -> Refusal | None:
         return Refusal(one.runnable, "not_planned", "this run has planned no such runnable")
     if step.kind in OWN or step.kind in ("log", "adopted"):
         return Refusal(one.runnable, "not_dispatched", f"nobody but the run itself ends a {step.kind} step")
+    if step.kind in ("task", "human", "external") and (one.child is not None or (one.ref or "").startswith("run:")):
+        return Refusal(one.runnable, "not_dispatched", "a run that the code of a step started does not end the step")
     if (runnable.index is None) != (step.items is None):
         return Refusal(
             one.runnable, "not_planned", "it names an item where there is none, or none where there are some"
