@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import urlencode
 
 import psycopg
 from fastapi import FastAPI, Request
@@ -46,7 +46,9 @@ def _pages() -> None:
     @ui.page("/sign-in", title="Sign in · Tenure")
     async def sign_in(client: Client, request: Request) -> None:
         _head(client)
-        SignIn(next=_within(request.query_params.get("next")), note=request.query_params.get("note"), single=_single())
+        after = _within(request.query_params.get("next"))
+        asked = request.query_params
+        SignIn(next=after, note=asked.get("note"), tenant=asked.get("tenant"), single=_single(after))
 
     @ui.page("/{address:path}", title="Tenure", response_timeout=20.0)
     async def screen(client: Client, request: Request) -> Any:
@@ -80,15 +82,14 @@ def _gateway() -> Gateway:
     return gateway
 
 
-def _single() -> dict[str, str] | None:
-    oidc = app.state.tenure.settings.oidc
-    return {"href": OIDC_LOGIN, "label": oidc.label} if oidc is not None else None
+def _single(after: str) -> dict[str, str] | None:
+    provider = app.state.tenure.settings.oidc
+    if provider is None:
+        return None
+    return {"href": f"{OIDC_LOGIN}?{urlencode({'next': after})}", "label": provider.label}
 
 
 def _within(address: str | None) -> str:
     """Where to go after signing in: nowhere but to a screen of this server."""
-    if not address:
-        return places.DASHBOARD
-    parts = urlsplit(address)
-    inside = not parts.scheme and not parts.netloc and address.startswith(f"{places.MOUNT}/") and "\\" not in address
-    return address if inside else places.DASHBOARD
+    inside = address is not None and address.startswith(f"{places.MOUNT}/") and "\\" not in address
+    return address if address is not None and inside else places.DASHBOARD
