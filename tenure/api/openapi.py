@@ -26,8 +26,9 @@ _TITLES = {
     "413": "Content Too Large", "415": "Unsupported Media Type", "422": "Unprocessable Content",
     "429": "Too Many Requests", "503": "Service Unavailable",
 }  # fmt: skip
-_SECURED = ("400", "401", "403", "429", "503")
-_POSTED = ("404", "409", "413", "415", "422")
+_SECURED = frozenset({"400", "401", "403", "429", "503"})
+_POSTED = frozenset({"404", "409", "413", "415", "422"})
+_WRITES = ("post", "put", "patch")
 _TAGS = [
     ("queues", "Queues are policy: what they serve, to whom, and how they retry. What is in one is derived."),
     ("subjects", "Anything that work is done on, with its own execution envelope."),
@@ -66,25 +67,33 @@ def described(application: FastAPI) -> dict[str, Any]:
     schemas["Problem"] = Problem.model_json_schema(ref_template="#/components/schemas/{model}")
     for item in document["paths"].values():
         for method, operation in item.items():
+            for parameter in operation.get("parameters", ()):
+                _never_null(parameter["schema"])
             _add_problems(method, operation)
             _add_examples(operation, schemas)
     return document
+
+
+def _never_null(schema: dict[str, Any]) -> None:
+    """A parameter is there or left out: an address has no null."""
+    parts = schema.get("anyOf", [])
+    if {"type": "null"} in parts and len(parts) == 2:
+        del schema["anyOf"]
+        schema.update(next(part for part in parts if part != {"type": "null"}) | schema)
 
 
 def _add_problems(method: str, operation: dict[str, Any]) -> None:
     responses = operation["responses"]
     if "HTTPValidationError" in str(responses.get("422", "")):
         del responses["422"]
-    statuses: list[str] = []
-    if operation.get("security"):
-        statuses += _SECURED
-    if method in ("post", "put", "patch"):
-        statuses += _POSTED
-    elif any(p["in"] == "path" for p in operation.get("parameters", ())) or operation.get("parameters"):
-        statuses += ["404"] if any(p["in"] == "path" for p in operation["parameters"]) else []
-    if "503" in responses:
-        statuses.append("503")
-    for status in statuses:
+    statuses = {status for status in responses if status in _PROBLEMS}
+    if operation.get("security") or method in _WRITES:
+        statuses |= _SECURED
+    if method in _WRITES:
+        statuses |= _POSTED
+    if any(parameter["in"] == "path" for parameter in operation.get("parameters", ())):
+        statuses.add("404")
+    for status in sorted(statuses):
         description, code, detail = _PROBLEMS[status]
         given = responses.setdefault(status, {"description": description})
         given["content"] = {MEDIA_TYPE: {

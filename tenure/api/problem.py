@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import math
+import re
 import secrets
 from http import HTTPStatus
 from typing import Any
@@ -84,9 +85,11 @@ def install(application: FastAPI) -> None:
         )  # fmt: skip
 
     @application.exception_handler(HTTPException)
-    async def _http(_: Request, error: HTTPException) -> JSONResponse:
+    async def _http(request: Request, error: HTTPException) -> JSONResponse:
         code = {404: "not_found", 405: "method_not_allowed"}.get(error.status_code, "http_error")
         headers = dict(error.headers or {})
+        if error.status_code == HTTPStatus.METHOD_NOT_ALLOWED and (allowed := _allowed(application, request.url.path)):
+            headers["allow"] = ", ".join(allowed)
         return problem(error.status_code, code, str(error.detail), "See the API reference at /docs.", headers=headers)
 
     @application.exception_handler(Exception)
@@ -98,3 +101,12 @@ def install(application: FastAPI) -> None:
             500, "internal_error", f"Something went wrong that should not. Incident {incident}.",
             "Try again; if it stays, give the number to whoever runs this server: the log has the details.",
         )  # fmt: skip
+
+
+def _allowed(application: FastAPI, path: str) -> list[str]:
+    """The methods of all routes of a path: Starlette names those of the first one only."""
+    found: set[str] = set()
+    for template, item in application.openapi()["paths"].items():
+        if re.fullmatch(re.sub(r"\\\{[^}]*\\\}", ".+", re.escape(template)), path):
+            found |= {method.upper() for method in item}
+    return sorted(found)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from tenure.api.schemas.registry import QueueChanges
+from tenure.model.queue import MUTABLE
 from tests.api.conftest import Site
 
 OWN = "my own secret of length"
@@ -250,3 +252,7 @@ def test_secrets_of_leases_are_in_the_answer_of_the_claim_and_nowhere_else(site:
         "/facts",
     ):
         assert lease["lease_token"] not in site.admin.request("GET", path).text
+
+
+def test_what_may_change_in_a_queue_is_what_the_engine_lets_change() -> None:
+    assert QueueChanges.model_fields.keys() == MUTABLE

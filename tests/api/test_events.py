@@ -222,7 +222,7 @@ def test_a_client_that_does_not_read_keeps_nobody_else_waiting(site: Site) -> No
 def test_who_hangs_up_is_forgotten(site: Site) -> None:
     following = site.server.application.state.following
     until(lambda: following.listeners == 0)
-    with stream(site) as events:
+    with stream(site):
         until(lambda: following.listeners == 1)
 
     until(lambda: following.listeners == 0)

@@ -22,6 +22,7 @@ from tenure.store.postgres.migrate import pending
 
 router = APIRouter(tags=["server"])
 
+_PATIENCE = 3
 _METRICS = """\
 # HELP queue_depth Subjects visible in the queue.
 # TYPE queue_depth gauge
@@ -53,8 +54,11 @@ async def live() -> Answer:
 async def ready(gateway: GatewayOf) -> Answer:
     """Looks whether the database answers and has this version's schema: send no requests while this says 503."""
     try:
-        await gateway.perform_unbound(lambda store: store.clock())
-        todo = await asyncio.to_thread(pending, gateway.dsn)
+        async with asyncio.timeout(_PATIENCE):
+            await gateway.perform_unbound(lambda store: store.clock())
+            todo = await asyncio.to_thread(pending, gateway.dsn)
+    except TimeoutError as error:
+        raise NotReady(f"The database did not answer within {_PATIENCE} s.", "See that it runs.") from error
     except TenureError as error:
         raise NotReady(error.message, error.hint) from error
     if todo:
@@ -65,7 +69,8 @@ async def ready(gateway: GatewayOf) -> Answer:
 @router.get(
     "/metrics", operation_id="metrics", summary="Metrics for Prometheus", response_class=Response,
     responses={200: {"description": "Prometheus' text format: the sixteen metrics of each queue, and those of the server.",
-                     "content": {"text/plain": {"schema": {"type": "string"}, "example": _METRICS}}}},
+                     "content": {"text/plain": {"schema": {"type": "string"}, "example": _METRICS}}},
+               404: {"description": "It is open to anybody, and its tenant is not there yet."}},
 )  # fmt: skip
 async def metrics(request: Request, identity: MetricsReader, gateway: GatewayOf) -> Response:
     """S1's sixteen metrics of each queue of the tenant, exact; and requests, connections, event loop and process."""

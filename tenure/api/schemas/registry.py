@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
-from pydantic import ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field
 
 from tenure.api.schemas.fields import WorkerEuid
 from tenure.api.schemas.guards import KeyedBody
-from tenure.model.queue import Key, QueuePolicy, Tag
+from tenure.model.queue import Key, QueuePolicy, RetryPolicy, Tag
 from tenure.model.requests import ShortText, Text
-from tenure.model.states import WorkerType
+from tenure.model.states import State, WorkerType
 
 _Label = Annotated[str, Field(max_length=500, pattern=r"^[^\x00]*$")]
 _Tags = Annotated[list[Tag], Field(max_length=500)]
@@ -31,13 +31,41 @@ class DefineQueueBody(KeyedBody):
     policy: QueuePolicy = Field(description="What it serves, to whom, and how it retries.")
 
 
+def _undefaulted(schema: dict[str, Any]) -> None:
+    # What is left out stays as it is, so a default would be a lie.
+    for described in schema["properties"].values():
+        described.pop("default", None)
+
+
+class QueueChanges(BaseModel):
+    """The fields of a queue's policy that change; what is left out stays as it is."""
+
+    model_config = ConfigDict(extra="forbid", json_schema_extra=_undefaulted)
+
+    display_name: str = ""
+    enabled: bool = True
+    manual_only: bool = False
+    operator_visible: bool = True
+    dispatch_priority: int = Field(0, ge=-(2**31), lt=2**31)
+    eligible_states: tuple[Literal[State.READY, State.FAILED_RETRYABLE], ...] = ()
+    required_worker_capabilities: tuple[Tag, ...] = ()
+    site_scope: tuple[Tag, ...] = ()
+    platform_scope: tuple[Tag, ...] = ()
+    assay_scope: tuple[Tag, ...] = ()
+    lease_ttl_seconds: int = Field(900, ge=1, le=86400 * 365)
+    max_attempts_default: int = Field(5, ge=1, le=32000)
+    retry_policy: RetryPolicy = RetryPolicy()
+    diagnostics_enabled: bool = True
+    disabled_reason: str | None = None
+
+
 class UpdateQueueBody(KeyedBody):
     """Change a queue's policy; key and templates never change."""
 
     model_config = _example(queue_key="extraction", changes={"lease_ttl_seconds": 600}, expected_revision=1)
 
     queue_key: Key
-    changes: dict[str, Any] = Field(min_length=1, description="The fields of the policy that change.")
+    changes: QueueChanges = Field(description="The fields of the policy that change.")
     expected_revision: int | None = Field(None, ge=1, lt=2**31, description="The revision that it must have.")
 
 

@@ -31,10 +31,11 @@ async def update_queue_policy(
     body: UpdateQueueBody, identity: Admin, gateway: GatewayOf, idempotency_key: IdempotencyKeyHeader = None
 ) -> Answer:
     """It holds for claims from now on; leases keep their time."""
+    changes = body.changes.model_dump(mode="json", exclude_unset=True)
     return await answered(
         gateway, identity,
         lambda caller: queues.update_queue_policy(
-            caller, body.queue_key, body.changes, expected_revision=body.expected_revision,
+            caller, body.queue_key, changes, expected_revision=body.expected_revision,
             idempotency_key=body.keyed(idempotency_key),
         ),
     )  # fmt: skip

@@ -1,0 +1,121 @@
+"""Every route of the document is fuzzed from its own schema: no 5xx, and every answer is as the document says."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import requests
+import schemathesis
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from schemathesis.config import SchemathesisConfig
+from schemathesis.specs.openapi.checks import negative_data_rejection
+
+from tenure.api.application import create_application
+from tenure.api.settings import ServerSettings
+from tenure.model import euid
+from tests.api.conftest import Running, Site
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+
+#: EUIDs of objects that are there while the fuzzer runs.
+_there: list[str] = []
+
+
+@st.composite
+def _euids(draw: st.DrawFn) -> str:
+    if _there and draw(st.booleans()):
+        return draw(st.sampled_from(_there))
+    return euid.format_euid(draw(st.sampled_from(["SX", "LX", "WX"])), draw(st.integers(1, 2**63 - 1)))
+
+
+schemathesis.openapi.format("euid", _euids())
+
+
+def _config() -> SchemathesisConfig:
+    config = SchemathesisConfig(seed=20260301)
+    project = config.projects.get_default()
+    project.generation.deterministic = True
+    project.generation.max_examples = 8
+    project.generation.allow_extra_parameters = False  # headers that nobody asked for are nobody's mistake
+    # What a schema cannot say is looked at below, by what the refusal says.
+    project.checks.positive_data_acceptance.expected_statuses += ["400", "413", "422"]
+    return config
+
+
+#: Why a request may be refused although its schema allows it: rules that span fields, or that no schema can say.
+_BEYOND_SCHEMAS = (
+    "invalid_euid", "cursor: ", "Idempotency-Key: ", "as_of needs", "A fact may carry at most", "Text holds a NUL",
+    "This cannot be written as JSON", "The schema of ",
+)  # fmt: skip
+
+
+@schemathesis.check
+def refusals_have_a_reason_beyond_the_schema(
+    _: schemathesis.CheckContext, response: schemathesis.Response, case: schemathesis.Case
+) -> None:
+    if case.meta is None or case.meta.generation.mode.is_negative or response.status_code not in (400, 413, 422):
+        return
+    told = response.json()
+    assert f"{told['code']} {told['detail']}".startswith(tuple(_BEYOND_SCHEMAS)) or told["detail"].startswith(
+        _BEYOND_SCHEMAS
+    ), told
+
+
+SCHEMA = schemathesis.openapi.from_dict(
+    create_application(ServerSettings(dsn="", ui=False)).openapi(), config=_config()
+)
+
+
+@schemathesis.serializer("application/x-ndjson")
+def _as_it_is(_: schemathesis.SerializationContext, value: object) -> bytes:
+    return value if isinstance(value, bytes) else str(value).encode("utf-8", "surrogatepass")
+
+
+@pytest.fixture(scope="module")
+def session() -> Iterator[requests.Session]:
+    """Connections that are kept."""
+    with requests.Session() as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def fuzzed(server: Running) -> Iterator[Site]:
+    """A tenant with one of everything, for the fuzzer to do with as it likes."""
+    site = Site(server, "fuzzed")
+    site.trusted.define_queue("q")
+    _there.extend(site.admin.submit() for _ in range(5))
+    worker = site.admin.register("w")
+    leases = site.admin.claim(worker, limit=3)
+    site.admin.act("start", **site.admin.holder(leases[0]))
+    site.admin.act("hold", subject_euid=_there[-1], reason="broken")
+    _there.extend([worker["euid"], *(lease["lease"] for lease in leases)])
+    yield site
+    site.close()
+
+
+@SCHEMA.parametrize()
+@settings(max_examples=8, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+def test_no_answer_but_what_is_documented(case: schemathesis.Case, fuzzed: Site, session: requests.Session) -> None:
+    if isinstance(case.body, dict) and isinstance(case.body.get("wait_seconds"), int | float):
+        case.body["wait_seconds"] = min(case.body["wait_seconds"], 0)  # to wait is tested elsewhere
+    sent = {"base_url": fuzzed.server.url, "headers": {"Authorization": f"Bearer {fuzzed.admin.secret}"}}
+    if case.operation.path.endswith("/events"):
+        _stream(case, session, sent)
+        return
+    # A header that nobody asked for is nobody's mistake; and whatever the lines of a bulk are, each is answered.
+    forgiven = "x-schemathesis-unknown-property" in case.headers or case.operation.path.endswith(":bulk")
+    case.call_and_validate(
+        **sent, timeout=20, session=session, excluded_checks=[negative_data_rejection] if forgiven else []
+    )
+
+
+def _stream(case: schemathesis.Case, session: requests.Session, sent: dict[str, Any]) -> None:
+    """A stream goes on for ever, so only how it begins is looked at; a refusal is looked at as any other."""
+    with session.request(**case.as_transport_kwargs(**sent), stream=True, timeout=20) as response:
+        if response.status_code == 200:
+            assert response.headers["content-type"].startswith("text/event-stream")
+        else:
+            case.validate_response(schemathesis.Response.from_requests(response, verify=True))
