@@ -31,9 +31,14 @@ WHO_MAY = {
     "renew_lease": WORK, "release_lease": WORK, "complete": WORK, "fail": WORK, "defer": WORK,
     "hold": OPERATE, "release_hold": OPERATE, "requeue": OPERATE, "cancel": OPERATE, "resolve_dead_letter": OPERATE,
     "expire_lease": ADMINISTER, "drain_worker": ADMINISTER, "disable_worker": ADMINISTER, "enable_worker": ADMINISTER,
-    "retire_worker": ADMINISTER, "define_queue": ADMINISTER, "update_queue_policy": ADMINISTER,
+    "define_queue": ADMINISTER, "update_queue_policy": ADMINISTER,
     "retire_queue": ADMINISTER, "define_template": ADMINISTER,
     "live": ANYBODY, "ready": ANYBODY, "sign_in": ANYBODY, "who_am_i": KNOWN, "sign_out": KNOWN,
+    "change_own_password": KNOWN, "batch": WORK,
+    "retire_worker": WORK,  # its own; an admin any
+    "list_principals": ADMINISTER, "create_principal": ADMINISTER, "get_principal": ADMINISTER,
+    "change_principal": ADMINISTER, "set_password": ADMINISTER,
+    "list_tokens": ADMINISTER, "create_token": ADMINISTER, "revoke_token": ADMINISTER,
 }  # fmt: skip
 
 DOCUMENT = create_application(ServerSettings(dsn="", ui=False)).openapi()
@@ -51,7 +56,10 @@ def _sent(method: str, path: str, operation: dict[str, Any]) -> dict[str, Any]:
     nowhere = euid.format_euid("SX", 2**50)
     for name in ("subject_euid", "worker_euid", "token_euid", "principal_euid"):
         path = path.replace(f"{{{name}}}", nowhere)
-    sent: dict[str, Any] = {"method": method, "url": path.replace("{queue_key}", "nowhere")}
+    sent: dict[str, Any] = {
+        "method": method,
+        "url": path.replace("{queue_key}", "nowhere").replace("{principal}", "service:nobody-there"),
+    }
     media = list(operation.get("requestBody", {}).get("content", {}))
     if media == ["application/x-ndjson"]:
         sent |= {"content": b"", "headers": {"Content-Type": media[0]}}
