@@ -152,7 +152,8 @@ def test_templates_are_listed_with_their_schemas(site: Site) -> None:
 
     listed = {t["code"]: t["properties_schema"] for t in site.admin.get("/templates")["items"]}
 
-    assert listed == {"lab/tube/1.0": {"required": ["barcode"]}, "task/job/1.0": {}}
+    assert listed["lab/tube/1.0"] == {"required": ["barcode"]}
+    assert listed["task/job/1.0"] == {}
 
 
 def all_pages(client: Documented, path: str, **params: object) -> list[dict[str, object]]:
