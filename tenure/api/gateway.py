@@ -16,6 +16,7 @@ from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
 from tenure.api.admission import ROLE, require_admission
 from tenure.engine.caller import Caller
+from tenure.flow.postgres import flow_on
 from tenure.model.errors import StoreUnavailable
 from tenure.model.principal import Identity
 from tenure.sdk.session import KEEPALIVES, Rest, Session, clock_setting, opened_async
@@ -42,6 +43,7 @@ class Gateway:
     def __init__(self, dsn: str, *, max_connections: int = 20, clock: Clock | None = None) -> None:
         self.dsn = dsn
         self.store = PostgresStore()
+        self._flow = flow_on(self.store)
         self.owners: dict[tuple[int, int], int | None] = {}
         """Whose worker it is, by tenant and worker: see ``tenure.api.ownership``."""
         self._clock = clock
@@ -65,7 +67,12 @@ class Gateway:
     def caller(self, identity: Identity) -> Caller:
         """The caller that acts for the identity."""
         return Caller(
-            self.store, identity.tenant, identity.actor, identity.tenant_key, principal=identity.principal.uid
+            self.store,
+            identity.tenant,
+            identity.actor,
+            identity.tenant_key,
+            principal=identity.principal.uid,
+            followers=(self._flow,),
         )
 
     async def perform(self, identity: Identity, make: Callable[[Caller], Op[T]]) -> T:

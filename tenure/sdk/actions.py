@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, TypeVar,
 
 from tenure.engine.caller import Caller
 from tenure.sdk import operations as ops
+from tenure.sdk import runs as flow
 from tenure.sdk.http.operations import remote
 from tenure.store.operation import Op
 
@@ -106,3 +107,25 @@ class Actions:
     holds = Action(ops.holds)
     lineage = Action(ops.lineage)
     verify = Action(ops.verify)
+
+    define_workflow = Action(flow.define_workflow)
+    retire_workflow = Action(flow.retire_workflow)
+    workflow_row = Action(flow.workflow_row)
+    workflows_all = Action(flow.workflows_all)
+    start_run = Action(flow.start_run)
+    start_runs = Action(flow.start_runs)
+    signal_run = Action(flow.signal_run)
+    cancel_run = Action(flow.cancel_run)
+    pause_run = Action(flow.pause_run)
+    resume_run = Action(flow.resume_run)
+    approve = Action(flow.approve)
+    reject = Action(flow.reject)
+    replay_run = Action(flow.replay_run)
+    retry_run = Action(flow.retry_run)
+    migrate_run = Action(flow.migrate_run)
+    inspect_run = Action(flow.inspect_run)
+    runs = Action(flow.runs)
+    run_timeline = Action(flow.run_timeline)
+    run_as_of = Action(flow.run_as_of)
+    recover_runs = Action(flow.recover_runs)
+    tick_runs = Action(flow.tick_runs)

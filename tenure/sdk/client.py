@@ -13,6 +13,7 @@ import psycopg
 from psycopg_pool import AsyncConnectionPool, ConnectionPool, PoolTimeout
 
 from tenure.engine.caller import Caller
+from tenure.flow.postgres import flow_on
 from tenure.model.errors import NotFound, StoreUnavailable
 from tenure.sdk.actions import Actions
 from tenure.sdk.caller_connection import async_connection_of, connection_of
@@ -35,7 +36,7 @@ def _caller_of(settings: Settings, store: PostgresStore, tenant: int | None) -> 
     """The identity that either client acts under, once its tenant is known."""
     if tenant is None:
         raise NotFound(f"There is no tenant {settings.tenant!r}.", "Create it first.")
-    return Caller(store, tenant, settings.actor, settings.tenant)
+    return Caller(store, tenant, settings.actor, settings.tenant, followers=(flow_on(store),))
 
 
 class Tenure(Actions, TaskRegistry, Reaching):

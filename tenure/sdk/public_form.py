@@ -11,6 +11,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from tenure.engine.reading import Standing
+from tenure.flow.rows import RunRow, WorkflowRow
 from tenure.model import euid
 from tenure.model.attempt import Attempt, attempt_of, record_of
 from tenure.model.dead_letter import DeadLetter
@@ -29,7 +30,7 @@ from tenure.store.records import Divergence, Edge, Subject, Template
 _OWN: dict[type, str] = {
     Queue: euid.QUEUE, Worker: euid.WORKER, Envelope: euid.SUBJECT, Subject: euid.SUBJECT, Attempt: euid.LEASE,
     Hold: euid.HOLD, DeadLetter: euid.DEAD_LETTER, Template: euid.TEMPLATE, Principal: euid.PRINCIPAL,
-    AccessToken: euid.ACCESS_TOKEN,
+    AccessToken: euid.ACCESS_TOKEN, RunRow: euid.RUN, WorkflowRow: euid.WORKFLOW,
 }  # fmt: skip
 #: What a uid under this name looks like, wherever it stands.
 _NAMED = {
@@ -38,6 +39,13 @@ _NAMED = {
     "ended": euid.LEASE, "outputs": euid.SUBJECT, "leases": euid.LEASE, "attempt": euid.LEASE,
     "principal": euid.PRINCIPAL, "owner": euid.PRINCIPAL, "access_token": euid.ACCESS_TOKEN,
 }  # fmt: skip
+#: The same for fields of objects alone: as keys of data these words may mean anything.
+_FIELDS = {
+    "run": euid.RUN, "parent_run": euid.RUN, "replay_of": euid.RUN, "retry_of": euid.RUN, "children": euid.RUN,
+    "repaired": euid.RUN, "orphans": euid.RUN, "corrupt": euid.RUN, "root": euid.SUBJECT, "workflow": euid.WORKFLOW,
+}  # fmt: skip
+#: What is shown as it was given.
+_AS_GIVEN = {RunRow: frozenset({"input", "output"}), WorkflowRow: frozenset({"definition"})}
 _HIDDEN = frozenset({"head", "payload_hash", "position"})
 #: The ends of an edge by its relation: S1's names say what stands at each.
 _ENDS = {
@@ -76,6 +84,10 @@ def _described(kind: type, values: Mapping[str, Any]) -> dict[str, Any]:
             continue
         if name == "uid" and kind in _OWN:
             shown["euid"] = euid.format_euid(_OWN[kind], inner)
+        elif name in _AS_GIVEN.get(kind, ()):
+            shown[name] = inner
+        elif name in _FIELDS:
+            shown[name] = _euids(_FIELDS[name], inner)
         elif kind is Fact and name == "lease" and inner is not None:
             shown[name] = euid.format_euid(euid.LEASE, attempt_of(inner))
         elif name == "first":  # of a report: by kind of divergence
@@ -89,8 +101,12 @@ def _described(kind: type, values: Mapping[str, Any]) -> dict[str, Any]:
 
 def _named(name: str, value: Any) -> Any:
     prefix = _NAMED.get(name)
-    if prefix is None or value is None:
-        return public(value)
+    return public(value) if prefix is None else _euids(prefix, value)
+
+
+def _euids(prefix: str, value: Any) -> Any:
+    if value is None:
+        return None
     if isinstance(value, int) and not isinstance(value, bool):
         return euid.format_euid(prefix, value)
     if isinstance(value, list | tuple | set | frozenset):

@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, cast
 
 from tenure.engine.actions.submit import submit
+from tenure.flow.engine.workflows import define_all
+from tenure.flow.model.builder import Workflow
 from tenure.model.errors import AlreadyExists, InvalidRequest
 from tenure.model.queue import JOB_TEMPLATE
 from tenure.model.requests import SubmitSubject, validated
@@ -120,6 +122,31 @@ class TaskRegistry:
 
     def __init__(self) -> None:
         self.tasks: dict[str, Task[..., Any]] = {}
+        self.workflows: dict[tuple[str, int], Workflow] = {}
+
+    def workflow(
+        self, name: str, *, version: int = 1, queue: str | None = None, description: str = "",
+        input_schema: Mapping[str, Any] | None = None, output: Any = None, deadline: float | str | None = None,
+    ) -> Workflow:  # fmt: skip
+        """Begin a workflow of this client's: add its steps to what this returns (``tenure.flow.model.builder``).
+
+        Workers of the client define it when they start, or ``define_workflows`` does. Its task steps are done by the
+        tasks whose keys are their actions; a step's action is its name where it names none.
+        """
+        if (name, version) in self.workflows:
+            raise AlreadyExists(
+                f"There is a workflow {name!r} in version {version} already.", "Give it another version."
+            )
+        made = Workflow(
+            name, version=version, queue=queue, description=description, input_schema=input_schema, output=output,
+            deadline=deadline,
+        )  # fmt: skip
+        self.workflows[name, version] = made
+        return made
+
+    def define_workflows(self) -> Any:
+        """Define the workflows of this client: a list of them from ``Tenure``, an awaitable from ``AsyncTenure``."""
+        return cast("Any", self).perform(lambda caller: define_all(caller, list(self.workflows.values())))
 
     def task(
         self, *, queue: str = "default", key: str | None = None, template: str = JOB_TEMPLATE,

@@ -30,6 +30,11 @@ def tick(caller: Caller, limit: int = 100) -> Op[int]:
     return (yield from caller.store.transaction(_tick(caller, due)))
 
 
+def due_in(caller: Caller) -> Op[float | None]:
+    """In how many seconds something falls due; None where nothing will."""
+    return flow_of(caller).storage.next_wake(caller.tenant)
+
+
 def _tick(caller: Caller, due: list[int]) -> Op[int]:
     flow = flow_of(caller)
     runs = yield from open_runs(flow, caller, due)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -11,6 +11,7 @@ import jsonschema
 from tenure.engine.actions.queues import define_queue
 from tenure.engine.caller import Caller
 from tenure.flow.engine.flow import flow_of
+from tenure.flow.model.builder import Workflow
 from tenure.flow.model.definition import WorkflowDefinition
 from tenure.flow.model.errors import WorkflowUnknown
 from tenure.flow.model.reading import from_data
@@ -37,6 +38,14 @@ def define_workflow(caller: Caller, definition: WorkflowDefinition | Mapping[str
     return (yield from caller.store.transaction(_define(caller, checked)))
 
 
+def define_all(caller: Caller, built: Iterable[Workflow]) -> Op[list[WorkflowRow]]:
+    """Register what was built in Python."""
+    rows = []
+    for each in built:
+        rows.append((yield from define_workflow(caller, each.as_data())))  # noqa: PERF401 - it yields
+    return rows
+
+
 def retire_workflow(caller: Caller, name: str, version: int, *, reason: str | None = None) -> Op[WorkflowRow]:
     """Take a version out of use: no run starts with it any more; those that go by it go on."""
     return (yield from caller.store.transaction(_retire(caller, name, version, reason)))
@@ -48,6 +57,11 @@ def workflow(caller: Caller, name: str, version: int | None = None) -> Op[Workfl
     if found is None:
         raise unknown(name, version)
     return found
+
+
+def workflows(caller: Caller) -> Op[list[WorkflowRow]]:
+    """All versions of all workflows, by name and version."""
+    return flow_of(caller).storage.workflows(caller.tenant)
 
 
 def unknown(name: str, version: int | None) -> WorkflowUnknown:

@@ -8,6 +8,10 @@ from collections.abc import Collection, Mapping, Sequence
 from tenure.engine.acting import Outcome
 from tenure.engine.actions import claim, expire, queues, renew, workers
 from tenure.engine.caller import Caller
+from tenure.flow.engine.ticking import due_in, tick
+from tenure.flow.engine.workflows import define_all
+from tenure.flow.model.builder import Workflow
+from tenure.flow.postgres import flow_on
 from tenure.model import euid
 from tenure.model.errors import AlreadyExists
 from tenure.model.queue import QueuePolicy
@@ -51,7 +55,7 @@ class DatabaseTransport:
         store = PostgresStore(notify=settings.notify)
         tenant = await keeping.attempt(lambda: store.tenant(settings.tenant, create=True, actor=settings.actor))
         assert tenant is not None
-        caller = Caller(store, tenant, settings.actor, settings.tenant)
+        caller = Caller(store, tenant, settings.actor, settings.tenant, followers=(flow_on(store),))
         await keeping.attempt(lambda: define_missing_queues(caller, policies))
         try:
             worker = await keeping.attempt(lambda: workers.register_worker(caller, spec))
@@ -61,6 +65,11 @@ class DatabaseTransport:
         self._caller = caller.acting_as(f"worker:{euid.format_euid(euid.WORKER, worker.uid)}")
         self._reports = Reporting(self._reporting, self._caller, worker.uid)
         return worker
+
+    async def define(self, workflows: Sequence[Workflow]) -> None:
+        """See ``Transport.define``."""
+        if workflows:
+            await self._keeping.attempt(lambda: define_all(self._caller, workflows))
 
     async def queues(self, wanted: Collection[str]) -> Sequence[Served]:
         """See ``Transport.queues``."""
@@ -96,7 +105,12 @@ class DatabaseTransport:
 
     async def due_in(self, queue_keys: Sequence[str]) -> float | None:
         """See ``Transport.due_in``."""
-        return await self._claiming.perform(lambda: self._caller.store.next_due(self._caller.tenant, queue_keys))
+        waits = await self._claiming.perform(lambda: due_in(self._caller))
+        if waits is not None and waits <= 0:
+            await self.tick()
+            return 0.0
+        work = await self._claiming.perform(lambda: self._caller.store.next_due(self._caller.tenant, queue_keys))
+        return min((seconds for seconds in (work, waits) if seconds is not None), default=None)
 
     async def report(self, batch: Sequence[tuple[Held, Report]]) -> Sequence[Outcome]:
         """See ``Transport.report``."""
@@ -120,6 +134,10 @@ class DatabaseTransport:
     async def sweep(self) -> int:
         """See ``Transport.sweep``: of every queue, so that nothing stays RUNNING for ever, whoever serves it."""
         return len(await self._keeping.attempt(lambda: expire.sweep(self._caller, None, _SWEEP)))
+
+    async def tick(self) -> int:
+        """See ``Transport.tick``."""
+        return await self._keeping.attempt(lambda: tick(self._caller))
 
     async def retire(self, reason: str) -> None:
         """See ``Transport.retire``."""

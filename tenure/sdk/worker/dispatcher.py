@@ -71,6 +71,8 @@ class Dispatcher:
                 self._poll = self._options.poll_min
                 continue
             if self._options.drain and alone:
+                if await self._transport.tick():
+                    continue
                 self._stop("Nothing is left to do.")
                 return
             if not self._options.drain or len(self._holding):

@@ -105,3 +105,4 @@ class Keeper:
     async def sweep(self) -> None:
         """Expire what others let lapse."""
         self.swept += await self._transport.sweep()
+        await self._transport.tick()

@@ -11,6 +11,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any, TypeVar
 
 from tenure.engine.acting import Outcome
+from tenure.flow.model.builder import Workflow
 from tenure.model import euid
 from tenure.model.errors import Conflict, Forbidden, QueueUnknown, StoreUnavailable, TenureError
 from tenure.model.queue import QueuePolicy
@@ -163,6 +164,13 @@ class HttpTransport:
 
     async def sweep(self) -> int:
         """Nothing: the server sees to what lapses."""
+        return 0
+
+    async def define(self, workflows: Sequence[Workflow]) -> None:
+        """Nothing: a token for work is none for defining workflows."""
+
+    async def tick(self) -> int:
+        """Nothing: the server sees to what falls due."""
         return 0
 
     async def retire(self, reason: str) -> None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 from tenure.engine.acting import Outcome
+from tenure.flow.model.builder import Workflow
 from tenure.model.queue import QueuePolicy
 from tenure.model.requests import (
     ClaimItems,
@@ -71,6 +72,10 @@ class Transport(Protocol):
         """Define the queues that nobody has defined, as far as this worker may, and register it."""
         ...
 
+    async def define(self, workflows: Sequence[Workflow]) -> None:
+        """Define the workflows of the client, as far as this worker may."""
+        ...
+
     async def queues(self, wanted: Collection[str]) -> Sequence[Served]:
         """Those of the queues wanted that can be claimed from, as far as this side knows."""
         ...
@@ -108,6 +113,10 @@ class Transport(Protocol):
 
     async def sweep(self) -> int:
         """Expire what others let lapse; how many there were."""
+        ...
+
+    async def tick(self) -> int:
+        """Let runs go on of which something has fallen due; how many there were."""
         ...
 
     async def retire(self, reason: str) -> None:

@@ -103,6 +103,7 @@ class Worker:
         options = self.options
         wanted = list(options.queues) if options.queues is not None else self._task_queues()
         row = self.row = await transport.enroll(self._spec(), self._policies(wanted))
+        await transport.define(list(self._client.workflows.values()))
         holding = Holding()
         hints = transport.hints
         acknowledger = Acknowledger(transport, row.uid, holding, hints.heard.set)
