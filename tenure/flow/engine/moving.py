@@ -128,7 +128,8 @@ class Moving:
 
 def open_runs(flow: Flow, caller: Caller, uids: Iterable[int]) -> Op[dict[int, Moving]]:
     """Lock runs and fold them. One whose journal is corrupt is left out: it cannot go on, and must not stop the others."""
-    locked = yield from flow.storage.lock_runs(caller.tenant, sorted(set(uids)))
+    wanted = sorted(set(uids))
+    locked = (yield from flow.storage.lock_runs(caller.tenant, wanted)) if wanted else []
     return (yield from fold_runs(flow, caller, locked)) if locked else {}
 
 

@@ -40,7 +40,7 @@ create table run (
     constraint ends_at_its_end check ((ended_at is not null) = (status in ('COMPLETED', 'FAILED', 'CANCELED')))
 ) with (fillfactor = 70);
 -- `name` is the workflow's: a key belongs to a workflow whatever its version.
-create unique index run_key on run (tenant, name, run_key) where run_key is not null;
+create unique index run_key on run (run_key, name, tenant) where run_key is not null;
 create index run_recent on run (tenant, uid desc);
 create index run_of_workflow on run (tenant, name, uid desc);
 create index run_by_status on run (tenant, status, uid desc);

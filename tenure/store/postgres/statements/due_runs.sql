@@ -1,4 +1,4 @@
 -- Runs of which something has fallen due, the longest overdue first.
--- Index `run_wake`.
+-- Index `run_wake`, which nothing else may take the place of.
 select r.uid from tenure.run r
-where r.wake_at <= tenure.now() and r.tenant = %(tenant)s order by r.wake_at limit %(limit)s
+where r.wake_at <= tenure.now() and r.tenant + 0 = %(tenant)s order by r.wake_at limit %(limit)s
