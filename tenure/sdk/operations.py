@@ -93,7 +93,7 @@ from tenure.model.requests import (
     validated,
 )  # fmt: skip
 from tenure.model.result import ActionResult
-from tenure.model.states import ErrorClass, LeaseStatus
+from tenure.model.states import ErrorClass, LeaseStatus, State
 from tenure.model.visibility import Reason
 from tenure.model.worker import Worker, WorkerSpec
 from tenure.sdk.password import password_hash
@@ -118,11 +118,16 @@ from tenure.store.records import (
     History,
     HoldRow,
     Item,
+    ItemFilter,
+    ItemPage,
     LeaseRow,
     QueueCounts,
     QueueSample,
     ScanHint,
+    SubjectFilter,
+    SubjectPage,
     Template,
+    WorkerLoad,
 )  # fmt: skip
 
 
@@ -514,6 +519,36 @@ def queue_items(caller: Caller, /, queue_key: str, *, limit: int = 50, after: Or
     return caller.store.items(caller.tenant, queue_key, limit, after)
 
 
+def chosen_items(
+    caller: Caller, /, queue_key: str, *, site: str | None = None, platform: str | None = None, assay: str | None = None,
+    states: Sequence[State] | None = None, limit: int = 50, after: OrderKey | None = None,
+) -> Op[ItemPage]:  # fmt: skip
+    """Visible subjects of a queue that fit, in execution order. Go on after ``next_after`` until that is None."""
+    chosen = ItemFilter(site, platform, assay, states)
+    _at_least_one(limit)
+    return caller.store.chosen_items(caller.tenant, queue_key, chosen, limit, after)
+
+
+def find_subjects(
+    caller: Caller, /, *, subject: SubjectRef | None = None, external_ref: str | None = None, name: str | None = None,
+    correlation_id: str | None = None, states: Sequence[State] | None = None, queue_key: str | None = None,
+    limit: int = 50, before: int | None = None,
+) -> Op[SubjectPage]:  # fmt: skip
+    """Subjects to which all that is given fits, newest first; ``name`` is how the name begins.
+
+    Go on below ``next_before`` until that is None: a page may be short, or empty, before that.
+    """
+    uid = subject_uid(subject) if subject is not None else None
+    chosen = SubjectFilter(uid, external_ref, name, correlation_id, states, queue_key)
+    _at_least_one(limit)
+    return caller.store.find_subjects(caller.tenant, chosen, limit, before)
+
+
+def _at_least_one(limit: int) -> None:
+    if limit < 1:
+        raise InvalidRequest("limit must be at least 1.", "Ask for at least one.")
+
+
 def metrics(
     caller: Caller, /, queue_keys: Sequence[str] | None = None, *, window_seconds: float = 300
 ) -> Op[list[QueueCounts]]:
@@ -534,8 +569,7 @@ def sample_queues(
 
 def queue_samples(caller: Caller, /, queue_key: str, *, since: datetime, limit: int = 500) -> Op[list[QueueSample]]:
     """The samples of a queue since a time, in order, thinned evenly where there are more than ``limit``."""
-    if limit < 1:
-        raise InvalidRequest("limit must be at least 1.", "Ask for at least one sample.")
+    _at_least_one(limit)
     if since.tzinfo is None:
         raise NaiveDatetime("since has no time zone.", "Give an aware datetime, such as datetime.now(UTC).")
     return caller.store.samples(caller.tenant, queue_key, since, limit)
@@ -562,6 +596,12 @@ def workers_all(caller: Caller, /) -> Op[list[Worker]]:
     return caller.store.workers(caller.tenant)
 
 
+def worker_loads(caller: Caller, /) -> Op[list[WorkerLoad]]:
+    """All workers that are not retired, each with the number of ACTIVE leases that it holds."""
+    held = yield from caller.store.live_by_worker(caller.tenant)
+    return [WorkerLoad(worker, held.get(worker.uid, 0)) for worker in (yield from caller.store.workers(caller.tenant))]
+
+
 def leases(
     caller: Caller, /, status: LeaseStatus | None = LeaseStatus.ACTIVE, *, limit: int = 100, before: int | None = None,
     queue_key: str | None = None, worker: WorkerRef | None = None,
@@ -572,17 +612,21 @@ def leases(
 
 
 def dead_letters(
-    caller: Caller, /, *, open_only: bool = True, limit: int = 100, before: int | None = None
-) -> Op[list[DeadLetterRow]]:
+    caller: Caller, /, *, open_only: bool = True, limit: int = 100, before: int | None = None,
+    queue_key: str | None = None,
+) -> Op[list[DeadLetterRow]]:  # fmt: skip
     """Dead letters, newest first."""
-    return caller.store.dead_letters(caller.tenant, open_only=open_only, limit=limit, before=before)
+    return caller.store.dead_letters(
+        caller.tenant, open_only=open_only, limit=limit, before=before, queue_key=queue_key
+    )
 
 
 def holds(
-    caller: Caller, /, *, active_only: bool = True, limit: int = 100, before: int | None = None
-) -> Op[list[HoldRow]]:
+    caller: Caller, /, *, active_only: bool = True, limit: int = 100, before: int | None = None,
+    queue_key: str | None = None,
+) -> Op[list[HoldRow]]:  # fmt: skip
     """Holds, newest first."""
-    return caller.store.holds(caller.tenant, active_only=active_only, limit=limit, before=before)
+    return caller.store.holds(caller.tenant, active_only=active_only, limit=limit, before=before, queue_key=queue_key)
 
 
 def lineage(caller: Caller, /, thing: SubjectRef) -> Op[list[Edge]]:

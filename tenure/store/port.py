@@ -28,6 +28,8 @@ from tenure.store.records import (
     History,
     HoldRow,
     Item,
+    ItemFilter,
+    ItemPage,
     LeaseRow,
     Loaded,
     Origin,
@@ -37,6 +39,8 @@ from tenure.store.records import (
     Refused,
     ScanHint,
     Subject,
+    SubjectFilter,
+    SubjectPage,
     Submission,
     Submitted,
     Target,
@@ -255,6 +259,22 @@ class Store(Protocol):
         """Visible subjects in execution order, keyset-paged by order key."""
         ...
 
+    def chosen_items(
+        self, tenant: int, queue_key: str, chosen: ItemFilter, limit: int, after: OrderKey | None = None
+    ) -> Op[ItemPage]:
+        """Those of the visible subjects that fit, in execution order, keyset-paged by order key."""
+        ...
+
+    def find_subjects(
+        self, tenant: int, chosen: SubjectFilter, limit: int, before: int | None = None
+    ) -> Op[SubjectPage]:
+        """Subjects that fit, newest first, keyset-paged by uid."""
+        ...
+
+    def live_by_worker(self, tenant: int) -> Op[Mapping[int, int]]:
+        """How many ACTIVE leases each worker holds; those with none are missing."""
+        ...
+
     def counts(self, tenant: int, queue_keys: Sequence[str], window_seconds: float) -> Op[list[QueueCounts]]:
         """S1's 16 metrics per queue; rates over the window."""
         ...
@@ -281,13 +301,15 @@ class Store(Protocol):
         ...
 
     def dead_letters(
-        self, tenant: int, *, open_only: bool, limit: int, before: int | None = None
+        self, tenant: int, *, open_only: bool, limit: int, before: int | None = None, queue_key: str | None = None
     ) -> Op[list[DeadLetterRow]]:
-        """Dead letters, newest first, keyset-paged by uid."""
+        """Dead letters, newest first, keyset-paged by uid; of one queue's key or of all."""
         ...
 
-    def holds(self, tenant: int, *, active_only: bool, limit: int, before: int | None = None) -> Op[list[HoldRow]]:
-        """Holds, newest first, keyset-paged by uid."""
+    def holds(
+        self, tenant: int, *, active_only: bool, limit: int, before: int | None = None, queue_key: str | None = None
+    ) -> Op[list[HoldRow]]:
+        """Holds, newest first, keyset-paged by uid; of one queue's key or of all."""
         ...
 
     def lineage(self, tenant: int, uid: int) -> Op[list[Edge]]:

@@ -205,6 +205,70 @@ class Item:
 
 
 @dataclass(frozen=True, slots=True)
+class ItemFilter:
+    """Which of the visible subjects: where the envelope names this site, platform, assay, one of these states."""
+
+    site: str | None = None
+    platform: str | None = None
+    assay: str | None = None
+    states: Sequence[State] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ItemPage:
+    """Some of the visible subjects, in execution order, and where to go on; None at the end.
+
+    A page may be short, even empty, and not the last: only so many subjects are looked at for one.
+    """
+
+    items: Sequence[Item]
+    next_after: OrderKey | None
+
+
+@dataclass(frozen=True, slots=True)
+class SubjectFilter:
+    """Which subjects: all that is given must fit."""
+
+    uid: int | None = None
+    external_ref: str | None = None
+    name: str | None = None
+    """How the name begins."""
+    correlation_id: str | None = None
+    states: Sequence[State] | None = None
+    queue_key: str | None = None
+    """Key of the next queue."""
+
+
+@dataclass(frozen=True, slots=True)
+class SubjectRow:
+    """A subject as lists show it."""
+
+    envelope: Envelope
+    name: str | None
+    external_ref: str | None
+    correlation_id: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class SubjectPage:
+    """Some subjects, newest first, and below which uid to go on; None at the end.
+
+    A page may be short, even empty, and not the last: only so many subjects are looked at for one.
+    """
+
+    subjects: Sequence[SubjectRow]
+    next_before: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerLoad:
+    """A worker, and how many ACTIVE leases it holds."""
+
+    worker: Worker
+    active_leases: int
+
+
+@dataclass(frozen=True, slots=True)
 class LeaseRow:
     """A lease as lists show it."""
 

@@ -118,14 +118,16 @@ class Reading(Room):
 
     @operation
     def dead_letters(
-        self, tenant: int, *, open_only: bool, limit: int, before: int | None = None
+        self, tenant: int, *, open_only: bool, limit: int, before: int | None = None, queue_key: str | None = None
     ) -> list[DeadLetterRow]:
         """See ``Store.dead_letters``."""
         found = [
             (thread, letter)
             for thread in self._data.threads_of(tenant)
             for letter in thread.dead_letters.values()
-            if (letter.resolution_state is Resolution.OPEN or not open_only) and (before is None or letter.uid < before)
+            if (letter.resolution_state is Resolution.OPEN or not open_only)
+            and (before is None or letter.uid < before)
+            and queue_key in (None, letter.queue_key)
         ]
         found.sort(key=lambda pair: -pair[1].uid)
         rows = []
@@ -136,13 +138,17 @@ class Reading(Room):
         return rows
 
     @operation
-    def holds(self, tenant: int, *, active_only: bool, limit: int, before: int | None = None) -> list[HoldRow]:
+    def holds(
+        self, tenant: int, *, active_only: bool, limit: int, before: int | None = None, queue_key: str | None = None
+    ) -> list[HoldRow]:
         """See ``Store.holds``."""
         found = [
             hold
             for thread in self._data.threads_of(tenant)
             for hold in thread.holds.values()
-            if (hold.status is HoldStatus.ACTIVE or not active_only) and (before is None or hold.uid < before)
+            if (hold.status is HoldStatus.ACTIVE or not active_only)
+            and (before is None or hold.uid < before)
+            and queue_key in (None, hold.queue_key)
         ]
         found.sort(key=lambda hold: -hold.uid)
         return [HoldRow(hold, self._data.subjects[hold.subject].name) for hold in found[:limit]]

@@ -13,7 +13,7 @@ from tenure.store.memory.ledger import Ledger
 from tenure.store.memory.registry import Registry
 from tenure.store.memory.relating import Relating
 from tenure.store.memory.room import operation
-from tenure.store.memory.sampling import Sampling
+from tenure.store.memory.searching import Searching
 from tenure.store.memory.submitting import Submitting
 from tenure.store.memory.verifying import Verifying
 from tenure.store.operation import Op
@@ -21,7 +21,7 @@ from tenure.store.operation import Op
 T = TypeVar("T")
 
 
-class MemoryStore(Registry, Submitting, Claiming, Sampling, Relating, Ledger, Verifying, Identities):
+class MemoryStore(Registry, Submitting, Claiming, Searching, Relating, Ledger, Verifying, Identities):
     """Implements ``tenure.store.port.Store`` by running the model over dicts; drive it with ``run_pure``.
 
     ``clock`` gives the time, aware; threads may share one store, one operation or transaction at a time.

@@ -28,7 +28,8 @@ from tenure.store.records import (
     Subject,
 )
 
-_NO_UID_IS_ABOVE = 2**63 - 1
+NO_UID_IS_ABOVE = 2**63 - 1
+_UNFINISHED = (LeaseStatus.RELEASED, LeaseStatus.EXPIRED, LeaseStatus.ABANDONED, LeaseStatus.CANCELED)
 
 
 class Reading(Registry):
@@ -111,25 +112,29 @@ class Reading(Registry):
         params = _page(tenant, limit, before) | {"queue_key": queue_key, "worker": worker}
         if status is LeaseStatus.ACTIVE:
             found = yield Statement("active_leases", params)
-        elif status is LeaseStatus.EXPIRED:
-            found = yield Statement("expired_leases", params)
+        elif status in _UNFINISHED:
+            found = yield Statement("unfinished_leases", params | {"status": str(status)})
         else:
             found = yield Statement("leases", params | {"status": str(status) if status is not None else None})
         return [_lease(row) for row in found]
 
     def dead_letters(
-        self, tenant: int, *, open_only: bool, limit: int, before: int | None = None
+        self, tenant: int, *, open_only: bool, limit: int, before: int | None = None, queue_key: str | None = None
     ) -> Op[list[DeadLetterRow]]:
         """See ``Store.dead_letters``."""
-        found = yield Statement("dead_letters", _page(tenant, limit, before) | {"open_only": open_only})
+        params = _page(tenant, limit, before) | {"open_only": open_only, "queue_key": queue_key}
+        found = yield Statement("dead_letters", params)
         return [
             DeadLetterRow(rows.dead_letter(row), row["template"], row["name"], row["error_message"], row["error_code"])
             for row in found
         ]
 
-    def holds(self, tenant: int, *, active_only: bool, limit: int, before: int | None = None) -> Op[list[HoldRow]]:
+    def holds(
+        self, tenant: int, *, active_only: bool, limit: int, before: int | None = None, queue_key: str | None = None
+    ) -> Op[list[HoldRow]]:
         """See ``Store.holds``."""
-        found = yield Statement("holds", _page(tenant, limit, before) | {"active_only": active_only})
+        params = _page(tenant, limit, before) | {"active_only": active_only, "queue_key": queue_key}
+        found = yield Statement("holds", params)
         return [HoldRow(rows.hold(row), row["name"]) for row in found]
 
     def lineage(self, tenant: int, uid: int) -> Op[list[Edge]]:
@@ -138,7 +143,7 @@ class Reading(Registry):
 
 
 def _page(tenant: int, limit: int, before: int | None) -> dict[str, Any]:
-    return {"tenant": tenant, "limit": limit, "before": before if before is not None else _NO_UID_IS_ABOVE}
+    return {"tenant": tenant, "limit": limit, "before": before if before is not None else NO_UID_IS_ABOVE}
 
 
 def _lease(row: rows.Row) -> LeaseRow:
