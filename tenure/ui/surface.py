@@ -19,6 +19,7 @@ from tenure.model.errors import TenureError, Unauthenticated
 from tenure.ui import places
 from tenure.ui.components.sign_in import SignIn
 from tenure.ui.page import Page
+from tenure.ui.sampler import SAMPLER
 from tenure.ui.visitor import Visitor
 
 _STATIC = Path(__file__).parent / "static"
@@ -60,6 +61,7 @@ def _pages() -> None:
             return RedirectResponse(places.sign_in(target), 303)
         except (TenureError, psycopg.Error):
             return HTMLResponse(_AWAY, 503, {"Retry-After": "2"})
+        SAMPLER.watch(_gateway(), visitor.identity)
         _head(client)
         await Page(client, visitor, app.state.tenure.following).start(target)
         return None

@@ -11,7 +11,7 @@ from tenure.model.queue import Queue
 from tenure.model.roles import Permission
 from tenure.sdk import operations as ops
 from tenure.store.operation import Op
-from tenure.store.records import Item, QueueCounts
+from tenure.store.records import Item, QueueCounts, QueueSample
 from tenure.ui import cells, places
 from tenure.ui.actions import on_desk
 from tenure.ui.actions.action import button
@@ -21,6 +21,7 @@ from tenure.ui.components.properties import Properties
 from tenure.ui.components.section import block, section
 from tenure.ui.components.tiles import Tiles
 from tenure.ui.screen import Screen
+from tenure.ui.screens.course import Course
 from tenure.ui.screens.paging import PAGE, Pages
 from tenure.wording.values import age, rate, shown
 
@@ -43,17 +44,19 @@ class QueueScreen(Screen):
         """The queue with its counts and one page of items."""
         self.title = self.path["queue_key"]
         self._pages: Pages[OrderKey] = getattr(self, "_pages", Pages())
-        self._queue, self._counts, rows = await self.visitor.read(self._read)
+        self._course: Course = getattr(self, "_course", Course())
+        self._queue, self._counts, rows, self._samples = await self.visitor.read(self._read)
         self._items = self._pages.cut(rows)
 
-    def _read(self, caller: Caller) -> Op[tuple[Queue, QueueCounts, list[Item]]]:
+    def _read(self, caller: Caller) -> Op[tuple[Queue, QueueCounts, list[Item], list[QueueSample]]]:
         key = self.path["queue_key"]
         queue = yield from ops.queue(caller, key)
         if queue is None:
             raise QueueUnknown(f"There is no queue {key!r}.", "Look at the list of queues.")
         counts = yield from ops.metrics(caller, [key])
         items = yield from ops.queue_items(caller, key, limit=PAGE + 1, after=self._pages.after)
-        return queue, counts[0], items
+        samples = yield from self._course.read(caller, key)
+        return queue, counts[0], items, samples
 
     def build(self) -> None:
         """Head and numbers, charts, items, policy."""
@@ -62,6 +65,7 @@ class QueueScreen(Screen):
         )
         self._heading.when("act", lambda _: self._claim(None))
         self._tiles = Tiles(label="This queue", tiles=[])
+        self._course.build(self.page.refresh)
         with section("Items in execution order"):
             self._listing = Listing(
                 label="Items in execution order", columns=_COLUMNS, rows=[], walk=True, empty=None, selected=[]
@@ -81,6 +85,7 @@ class QueueScreen(Screen):
         claim = button(self.visitor, "claim", "Claim next", Permission.WORK, unless=refused, tone="primary", letter="c")
         self._heading.show(marks=marks, text=queue.display_name or None, acts=[claim])
         self._tiles.show(tiles=_tiles(counts))
+        self._course.show(self._samples)
         self._listing.show(
             rows=[self._row(item) for item in self._items], back=self._pages.back, more=self._pages.more,
             empty=_empty(counts),
