@@ -36,6 +36,8 @@ _PULSE = 2.0
 """Seconds between two tries while the database is away."""
 _PATIENCE = 3.0
 """Seconds after which a look that has no answer counts as trouble."""
+#: What may go wrong with a screen; anything else is a defect of ours and gets a number.
+_KNOWN = (TenureError, psycopg.OperationalError, psycopg.InterfaceError, TimeoutError)
 _AWAY = "The database does not answer"
 
 
@@ -88,11 +90,11 @@ class Page:
         """Change to the screen of an address, in place."""
         async with self._turn:
             try:
-                await self.visitor.prove()
+                await self._prove()
             except Unauthenticated:
                 self._leave()
                 return
-            except (TenureError, psycopg.Error) as error:
+            except _KNOWN as error:
                 self._trouble(error)
             await self._show(str(address))
             self._shell.run_method("arrived", self._title(), True)
@@ -115,7 +117,7 @@ class Page:
             await self._loaded(screen)
             if (other := screen.elsewhere()) is not None:
                 self._shell.run_method("replace", other)
-        except (TenureError, psycopg.Error, TimeoutError) as error:
+        except _KNOWN as error:
             self._trouble(error)
             screen = ProblemScreen.of(self, error)
             self._stale = not isinstance(error, NotFound)
@@ -125,18 +127,19 @@ class Page:
         else:
             self._stale = False
         self._screen = screen
-        self._content.clear()
-        with self._content:
-            screen.build()
-            screen.update()
-        self._shell.show(current=route.place_of(parts.path))
-        ui.page_title(self._title())
+        with self._client:
+            self._content.clear()
+            with self._content:
+                screen.build()
+                screen.update()
+            self._shell.show(current=route.place_of(parts.path))
+            ui.page_title(self._title())
 
     async def _look(self) -> None:
         if self._client.is_deleted:
             return
         try:
-            await self.visitor.prove()
+            await self._prove()
             if self._stale or self._screen is None:
                 await self._show(self._address)
                 return
@@ -147,10 +150,14 @@ class Page:
             self._leave()
         except NotFound:
             self._stale = True
-        except (TenureError, psycopg.Error, TimeoutError) as error:
+        except _KNOWN as error:
             self._trouble(error)
         except Exception as error:
             self._incident(error)
+
+    async def _prove(self) -> None:
+        async with asyncio.timeout(_PATIENCE):
+            await self.visitor.prove()
 
     async def _loaded(self, screen: Screen) -> None:
         async with asyncio.timeout(_PATIENCE):
@@ -207,7 +214,7 @@ class Page:
         while not self._client.is_deleted:
             try:
                 await self._follow()
-            except (TenureError, psycopg.Error) as error:
+            except _KNOWN as error:
                 self._trouble(error)
             await asyncio.sleep(_PULSE)
 

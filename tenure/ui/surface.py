@@ -59,7 +59,7 @@ def _pages() -> None:
             await visitor.prove()
         except Unauthenticated:
             return RedirectResponse(places.sign_in(target), 303)
-        except (TenureError, psycopg.Error):
+        except (TenureError, psycopg.OperationalError, psycopg.InterfaceError):
             return HTMLResponse(_AWAY, 503, {"Retry-After": "2"})
         SAMPLER.watch(_gateway(), visitor.identity)
         _head(client)

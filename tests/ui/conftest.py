@@ -23,7 +23,7 @@ from tenure.embedded.dsn import with_database
 from tenure.sdk.client import Tenure
 from tenure.ui.surface import install
 from tests.ui.browsing import Screen
-from tests.ui.laboratory import Laboratory, people, set_up
+from tests.ui.laboratory import Laboratory, people, sampled, set_up
 
 _CHROMIUM = "/usr/bin/chromium"
 _SWITCHES = [
@@ -50,10 +50,12 @@ def client(lab_database: str) -> Iterator[Tenure]:
 
 
 @pytest.fixture(scope="package")
-def lab(client: Tenure) -> Laboratory:
+def lab(client: Tenure, lab_database: str) -> Laboratory:
     """What is in the laboratory."""
     people(client)
-    return set_up(client)
+    made = set_up(client)
+    sampled(lab_database)
+    return made
 
 
 @pytest.fixture(scope="package")

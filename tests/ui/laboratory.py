@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
+import psycopg
+
 from tenure.model.states import ErrorClass
 from tenure.model.worker import Worker
 from tenure.sdk.client import Tenure
@@ -25,6 +27,25 @@ class Laboratory:
     subjects: dict[str, int] = field(default_factory=dict)
     leases: dict[str, Lease] = field(default_factory=dict)
     workers: dict[str, Worker] = field(default_factory=dict)
+
+
+def sampled(dsn: str, queues: tuple[str, ...] = ("extraction", "qc/manual", "alignment")) -> None:
+    """As if the queues had been sampled for the last hour and a half."""
+    with psycopg.connect(dsn, autocommit=True) as connection:
+        for key in queues:
+            connection.execute(_SAMPLES, {"queue_key": key})
+
+
+_SAMPLES = """
+insert into tenure.queue_sample (tenant, queue_key, at, window_seconds, queue_depth, oldest_job_age_seconds, active_leases,
+    expired_leases_total, retryable_failures_total, terminal_failures_total, throughput_success_per_minute,
+    throughput_failure_per_minute, failure_rate, dead_letter_count, held_count, worker_online_count, claim_conflict_total,
+    idempotent_replay_total)
+select q.tenant, q.queue_key, now() - n * interval '1 minute', 300,
+    round(7 + 5 * sin(n / 9.0) + n * 7 %% 3), 240 + 180 * sin(n / 9.0 + 1), 2, 0, 0, 0,
+    2.5 + cos(n / 12.0) + n * 7 %% 5 / 8.0, greatest(0, sin(n / 5.0)) * 0.6, 0.1, 0, 1, 2, 0, 0
+from tenure.queue q, generate_series(1, 90) n where q.queue_key = %(queue_key)s
+"""
 
 
 def people(client: Tenure) -> None:

@@ -76,9 +76,13 @@ def test_a_database_that_is_away_is_told_and_the_screen_comes_back_by_itself(
         expect(screen.page.locator(".tn-banner")).to_contain_text("The database does not answer", timeout=20_000)
         expect(screen.page.locator(".tn-live")).to_have_text("not live")
         expect(screen.title).to_be_visible()
+        screen.page.get_by_role("link", name="Workers").click()
+        expect(screen.title).to_have_text("The database does not answer.")
     finally:
         admin.execute(sql.SQL("alter database {} allow_connections true").format(name))
-    expect(screen.page.locator(".tn-banner")).to_have_count(0, timeout=20_000)
+    expect(screen.title).to_have_text("Workers", timeout=20_000)
+    expect(screen.page.locator(".tn-banner")).to_have_count(0)
+    screen.page.go_back()
     client.hold(subject, reason="back again")
     expect(screen.page.locator(".tn-reasons")).to_contain_text("back again")
 

@@ -59,7 +59,7 @@ class Dialog:
             done = await action.perform(dict(sent.get("values") or {}), key)
         except TenureError as error:
             self._form.show(problem={"message": error.message, "hint": error.hint, "code": error.code})
-        except psycopg.Error:
+        except (psycopg.OperationalError, psycopg.InterfaceError):
             self._form.show(problem=_AWAY)
         except Exception as error:
             incident = secrets.token_hex(6)

@@ -9,6 +9,7 @@ from tenure.model.errors import QueueUnknown
 from tenure.model.ordering import OrderKey, order_key
 from tenure.model.queue import Queue
 from tenure.model.roles import Permission
+from tenure.model.states import State
 from tenure.sdk import operations as ops
 from tenure.store.operation import Op
 from tenure.store.records import Item, QueueCounts, QueueSample
@@ -35,6 +36,9 @@ _COLUMNS = [
     {"key": "attempts", "label": "Attempts", "align": "right"},
     {"key": "tags", "label": "Site, platform, assay"},
 ]
+
+
+_LAPSED = "its lease ran out"
 
 
 class QueueScreen(Screen):
@@ -102,7 +106,8 @@ class QueueScreen(Screen):
         return {
             "key": key, "name": item.name or key, "href": places.subject(env.uid), "acts": acts,
             "cells": [
-                cells.subject(env.uid), cells.text(item.name, sub=item.external_ref), cells.state(env.state),
+                cells.subject(env.uid), cells.text(item.name, sub=item.external_ref),
+                cells.state(env.state, sub=_LAPSED if env.state is State.RUNNING else None),
                 cells.text(env.priority), cells.since(item.eligible_at), cells.until(env.due_at),
                 cells.text(env.attempt_count), cells.text(tags),
             ],

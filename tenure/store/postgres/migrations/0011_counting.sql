@@ -50,3 +50,7 @@ create table queue_sample (
     primary key (tenant, queue_key, at)
 );
 create index queue_sample_time on queue_sample (tenant, at);
+
+-- What the HTTP API may do, within its tenant.
+insert into api_right (relation, rights) values ('queue_sample', 'select, insert, delete') on conflict (relation) do nothing;
+select admit_api();
