@@ -89,7 +89,7 @@ def install(application: FastAPI) -> None:
         code = {404: "not_found", 405: "method_not_allowed"}.get(error.status_code, "http_error")
         headers = dict(error.headers or {})
         if error.status_code == HTTPStatus.METHOD_NOT_ALLOWED and (allowed := _allowed(application, request.url.path)):
-            headers["allow"] = ", ".join(allowed)
+            headers = {"Allow": ", ".join(allowed)}
         return problem(error.status_code, code, str(error.detail), "See the API reference at /docs.", headers=headers)
 
     @application.exception_handler(Exception)
@@ -107,6 +107,7 @@ def _allowed(application: FastAPI, path: str) -> list[str]:
     """The methods of all routes of a path: Starlette names those of the first one only."""
     found: set[str] = set()
     for template, item in application.openapi()["paths"].items():
-        if re.fullmatch(re.sub(r"\\\{[^}]*\\\}", ".+", re.escape(template)), path):
+        pattern = re.escape(template).replace(r"\{queue_key\}", ".+")  # the only one that may hold slashes
+        if re.fullmatch(re.sub(r"\\\{[^}]*\\\}", "[^/]+", pattern), path):
             found |= {method.upper() for method in item}
     return sorted(found)

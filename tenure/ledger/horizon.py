@@ -21,21 +21,30 @@ class Horizon:
         self._noted: deque[tuple[int, int]] = deque()
 
     def look(self, store: Store) -> Op[int]:
-        """Look once more how far it is safe; two small statements, and each its own snapshot."""
-        # In this order: whoever drew one of these positions had a transaction that the second look counts as begun.
+        """Look once more how far it is safe; where nothing was written since, that is one small statement."""
         written = yield from store.ledger_written()
-        oldest_running, first_unborn = yield from store.ledger_running()
-        return self.note(written, oldest_running, first_unborn)
+        if written > self._highest:
+            # After the position was read: whoever drew it had its number before, which is lower than the mark.
+            self.note(written, (yield from store.ledger_mark()))
+        if self._noted:
+            self.ended_below((yield from store.ledger_running()))
+        return self.safe
 
-    def note(self, written: int, oldest_running: int, first_unborn: int) -> int:
-        """What was seen: the highest position drawn, then the oldest transaction that runs and the first not begun."""
-        if written > (self._noted[-1][0] if self._noted else self.safe):
-            self._noted.append((written, first_unborn))
+    def note(self, written: int, mark: int) -> None:
+        """The highest position drawn, and the number of a transaction that began after it was seen."""
+        if written > self._highest:
+            self._noted.append((written, mark))
+
+    def ended_below(self, oldest_running: int) -> None:
+        """All transactions with a lower number have ended."""
         while self._noted and self._noted[0][1] <= oldest_running:
             self.safe = self._noted.popleft()[0]
-        return self.safe
 
     @property
     def settled(self) -> bool:
         """Whether everything that was seen to be written is safe."""
         return not self._noted
+
+    @property
+    def _highest(self) -> int:
+        return self._noted[-1][0] if self._noted else self.safe

@@ -321,8 +321,12 @@ class Store(Protocol):
         """The highest position of the ledger that was drawn so far; 0 where none was."""
         ...
 
-    def ledger_running(self) -> Op[tuple[int, int]]:
-        """The number of the oldest transaction that may still be running, and of the first that had not begun."""
+    def ledger_mark(self) -> Op[int]:
+        """A transaction number that is higher than that of every transaction that has one."""
+        ...
+
+    def ledger_running(self) -> Op[int]:
+        """The number of the oldest transaction that may still be running: all with a lower one have ended."""
         ...
 
     def ledger_after(self, tenant: int, after: int, up_to: int, limit: int) -> Op[list[Fact]]:

@@ -15,9 +15,14 @@ class Ledger(Room):
         return max((fact.position or 0 for facts in self._data.facts.values() for fact in facts), default=0)
 
     @operation
-    def ledger_running(self) -> tuple[int, int]:
+    def ledger_mark(self) -> int:
+        """See ``Store.ledger_mark``."""
+        return 1
+
+    @operation
+    def ledger_running(self) -> int:
         """See ``Store.ledger_running``: nothing runs."""
-        return 1, 1
+        return 1
 
     @operation
     def ledger_after(self, tenant: int, after: int, up_to: int, limit: int) -> list[Fact]:

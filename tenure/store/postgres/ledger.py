@@ -14,10 +14,13 @@ class Ledger:
         """See ``Store.ledger_written``."""
         return int((yield Statement("ledger_written"))[0]["position"])
 
-    def ledger_running(self) -> Op[tuple[int, int]]:
+    def ledger_mark(self) -> Op[int]:
+        """See ``Store.ledger_mark``."""
+        return int((yield Statement("ledger_mark"))[0]["mark"])
+
+    def ledger_running(self) -> Op[int]:
         """See ``Store.ledger_running``."""
-        row = (yield Statement("ledger_running"))[0]
-        return row["oldest_running"], row["first_unborn"]
+        return int((yield Statement("ledger_running"))[0]["oldest_running"])
 
     def ledger_after(self, tenant: int, after: int, up_to: int, limit: int) -> Op[list[Fact]]:
         """See ``Store.ledger_after``."""

@@ -1,4 +1,3 @@
--- The oldest transaction that may still be running, and the first that had not begun.
+-- The number of the oldest transaction that may still be running: all with a lower one have ended.
 -- Reads the snapshot alone.
-select pg_snapshot_xmin(s)::text::bigint as oldest_running, pg_snapshot_xmax(s)::text::bigint as first_unborn
-from pg_current_snapshot() s
+select pg_snapshot_xmin(pg_current_snapshot())::text::bigint as oldest_running
