@@ -18,6 +18,8 @@ from tenure.cli.commands import (
     migrate,
     principal,
     queue,
+    recover,
+    run,
     serve,
     status,
     subject,
@@ -61,7 +63,7 @@ def options(
     context.call_on_close(call.close)
 
 
-for _command in (up, down, status, migrate, serve, worker, verify, top, bench, demo):
+for _command in (up, down, status, migrate, serve, worker, verify, recover, top, bench, demo):
     application.command(_command.NAME)(_command.run)
-for _group in (queue, subject, lease, deadletter, hold, workers, principal, token):
+for _group in (queue, subject, lease, deadletter, hold, run, workers, principal, token):
     application.add_typer(_group.group)

@@ -55,6 +55,18 @@ def worker_of(client: Tenure, given: str) -> Worker:
     raise NotFound(f"There is no worker {given}.", "List them: tenure workers list. A retired one is not shown.")
 
 
+def json_value(given: str | None, what: str) -> Any:
+    """A JSON value of any kind, given as text, as ``@file`` or as ``-`` for stdin; None for None."""
+    if given is None:
+        return None
+    try:
+        return json.loads(_text(given, what))
+    except UnicodeDecodeError as error:
+        raise InvalidPayload(f"{what} is not UTF-8 text: {error.reason}.", "Save it as UTF-8.") from None
+    except (ValueError, RecursionError) as error:
+        raise InvalidPayload(f"{what} is not JSON: {error}.", 'Give a value such as {"n": 1}, or @file.json.') from None
+
+
 def json_object(given: str | None, what: str) -> dict[str, Any]:
     """A JSON object given as text, as ``@file`` or as ``-`` for stdin; an empty one for None."""
     if given is None:

@@ -23,6 +23,7 @@ from tenure.model.principal import AccessToken, Principal
 from tenure.model.queue import Queue
 from tenure.model.result import ActionResult
 from tenure.model.thread import SubjectThread
+from tenure.model.visibility import Reason
 from tenure.model.worker import Worker
 from tenure.store.records import Divergence, Edge, Subject, Template
 
@@ -168,6 +169,7 @@ _FORMS: tuple[tuple[type | tuple[type, ...], Callable[[Any], Any]], ...] = (
     (Attempt, _attempt),
     (SubjectThread, _thread),
     (BaseModel, _model),
+    (Reason, lambda reason: reason.as_dict()),
     (datetime, instant),
     (Enum, lambda member: member.value),
     (bytes, lambda digest: digest.hex()),

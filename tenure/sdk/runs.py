@@ -14,12 +14,15 @@ from tenure.flow.engine.results import RunResult
 from tenure.flow.engine.starting import Start, Started
 from tenure.flow.model.builder import Workflow
 from tenure.flow.model.definition import WorkflowDefinition
+from tenure.flow.model.mermaid import mermaid
 from tenure.flow.model.requests import CancelRun, MigrateRun, PauseRun, ReplayRun, ResolveStep, ResumeRun, RetryRun
 from tenure.flow.model.state import RunState
+from tenure.flow.model.svg import svg
 from tenure.flow.port import RunFilter
 from tenure.flow.rows import RunRow, WorkflowRow
 from tenure.model.errors import InvalidRequest
 from tenure.model.requests import validated
+from tenure.model.visibility import Reason
 from tenure.sdk.references import SubjectRef, subject_uid, uid_of
 from tenure.store.operation import Op
 
@@ -173,6 +176,31 @@ def runs(
     about = subject_uid(root) if root is not None else None
     chosen = RunFilter(workflow, status, key, about, since, until)
     return reading.list_runs(caller, chosen, limit, run_uid(before) if before is not None else None)
+
+
+def explain_run(caller: Caller, /, run: RunRef) -> Op[list[Reason]]:
+    """Every reason for which a run waits or stands, with evidence and what can be done."""
+    return reading.explain(caller, run_uid(run))
+
+
+def run_graph(caller: Caller, /, run: RunRef) -> Op[dict[str, Any]]:
+    """A run as nodes and edges with their states, as JSON-ready data; ``drawn`` makes a picture of it."""
+    return reading.graph(caller, run_uid(run))
+
+
+def workflow_graph(caller: Caller, /, name: str, version: int | None = None) -> Op[dict[str, Any]]:
+    """A definition as nodes and edges."""
+    return reading.workflow_graph(caller, name, version)
+
+
+def drawn(graph: Mapping[str, Any], form: str = "mermaid") -> str:
+    """A graph as Mermaid text or as an SVG picture."""
+    if form not in _DRAWN:
+        raise InvalidRequest(f"A graph is drawn as {' or '.join(_DRAWN)}, not {form!r}.", "Name one of them.")
+    return _DRAWN[form](graph)
+
+
+_DRAWN = {"mermaid": mermaid, "svg": svg}
 
 
 def run_timeline(

@@ -14,7 +14,7 @@ STATE_STYLES = {
     "READY": "cyan", "RUNNING": "blue", "WAITING_EXTERNAL": "blue", "COMPLETED": "green", "SUCCEEDED": "green",
     "FAILED_RETRYABLE": "yellow", "FAILED_TERMINAL": "red", "HELD": "magenta", "CANCELED": "dim", "PENDING": "dim",
     "ACTIVE": "blue", "EXPIRED": "yellow", "ABANDONED": "yellow", "ONLINE": "green", "OFFLINE": "red",
-    "DRAINING": "yellow", "DISABLED": "red", "OPEN": "red",
+    "PAUSED": "magenta", "FAILED": "red", "DRAINING": "yellow", "DISABLED": "red", "OPEN": "red",
 }  # fmt: skip
 
 

@@ -8,20 +8,26 @@ from datetime import datetime
 from typing import Any
 
 from tenure.engine.caller import Caller
+from tenure.engine.reading import why
 from tenure.flow.engine.flow import flow_of
 from tenure.flow.engine.moving import Moving, fold_runs
 from tenure.flow.engine.starting import no_run
+from tenure.flow.engine.workflows import workflow
 from tenure.flow.journal import corrupt
+from tenure.flow.model.explain import explain as reasons_of
 from tenure.flow.model.fold import fold
+from tenure.flow.model.graph import graph as graph_of
 from tenure.flow.model.names import parse_runnable
 from tenure.flow.model.state import Anomaly, Manual, Phase, Resolution, RunState
 from tenure.flow.port import RunFilter, Standing
 from tenure.flow.rows import RunRow
 from tenure.model.errors import InvalidRequest, NotFound
 from tenure.model.fact import Fact
+from tenure.model.visibility import Reason
 from tenure.store.operation import Op
 
 _PAGE = 1000
+_MANY = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,3 +171,37 @@ def _step(
         error=step.error.model_dump(mode="json") if step.error else None, routes=step.routes, subjects=subjects,
         children=own,
     )  # fmt: skip
+
+
+def explain(caller: Caller, run: int) -> Op[list[Reason]]:
+    """Every reason for which a run waits or stands, with the kernel's ``why`` of the subjects that it waits for."""
+    flow = flow_of(caller)
+    moving = yield from read(caller, run)
+    now = yield from caller.store.clock()
+    whys: dict[str, list[Reason]] = {}
+    if moving.state.end is None:
+        live = yield from flow.storage.standings([run], everything=False)
+        for standing in live[:_MANY]:
+            if standing.state is None:
+                whys[standing.runnable.runnable_key] = [_LOST]
+            else:
+                whys[standing.runnable.runnable_key] = yield from why(caller, standing.runnable.subject)
+    return reasons_of(moving.state, moving.definition, now, whys)
+
+
+_LOST = Reason(
+    "not_submitted", "It was planned, and the subject that should stand for it is not there.",
+    "Run `tenure recover`: a write must have been torn.",
+)  # fmt: skip
+
+
+def graph(caller: Caller, run: int) -> Op[dict[str, Any]]:
+    """A run as nodes and edges with their states."""
+    moving = yield from read(caller, run)
+    return graph_of(moving.definition, moving.state)
+
+
+def workflow_graph(caller: Caller, name: str, version: int | None = None) -> Op[dict[str, Any]]:
+    """A definition as nodes and edges."""
+    row = yield from workflow(caller, name, version)
+    return graph_of((yield from flow_of(caller).definitions(caller.tenant, [row.uid]))[row.uid])
