@@ -344,6 +344,22 @@ def test_change_of_policy_to_what_it_is_changes_nothing(bench: Bench) -> None:
     assert bench.update_queue_policy("q", enabled=True) == queue
 
 
+def test_change_to_what_it_is_keeps_its_key_so_that_it_is_not_done_later(bench: Bench) -> None:
+    queue = bench.define_queue("q")
+    same = bench.update_queue_policy("q", enabled=True, idempotency_key="open")
+    bench.update_queue_policy("q", enabled=False)
+
+    again = bench.update_queue_policy("q", enabled=True, idempotency_key="open")
+
+    assert (same.revision, same.policy()) == (queue.revision, queue.policy())
+    assert (again.enabled, bench.queue("q").enabled) == (False, False)
+    assert [f.data["set"] for f in bench.facts(queue.uid)[1:]] == [{}, {"enabled": False}]
+    assert bench.error(bench.update_queue_policy, "q", lease_ttl_seconds=5, idempotency_key="open").code == (
+        "idempotency_conflict"
+    )
+    assert bench.verify().clean
+
+
 def test_running_lease_keeps_the_term_that_it_was_given(bench: Bench) -> None:
     bench.define_queue("q", lease_ttl_seconds=60)
     bench.subject()

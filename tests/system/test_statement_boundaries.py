@@ -13,6 +13,8 @@ import pytest
 from tenure.engine.actions import complete as complete_action
 from tenure.model.errors import Conflict, StoreUnavailable
 from tenure.model.json_text import payload_hash
+from tenure.model.requests import CompleteExecution
+from tenure.model.result import ActionResult
 from tenure.store.operation import Op
 from tenure.store.postgres.runner import run
 from tenure.store.records import Finish
@@ -121,6 +123,30 @@ def finish(lab: CrashingLab, item: Any, key: str) -> Any:
     return lab.run(complete_action.finish_many(lab.caller, item.worker, finishes))
 
 
+def of_two_workers(lab: CrashingLab) -> list[Any]:
+    """Three subjects, two of them held by one worker and one by another."""
+    for _ in range(3):
+        lab.submit()
+    other = lab.register("other")
+    return [*lab.claim(2), *lab.claim(1, worker=other.uid, incarnation=other.incarnation)]
+
+
+def finish_mixed(lab: CrashingLab, items: list[Any], key: str, keyed: int = 0) -> Any:
+    """Complete all, the first ``keyed`` with a key of their own and a next queue."""
+    requests = [
+        CompleteExecution(
+            lease=item.lease, worker=item.worker, token_hash=TOKEN, idempotency_key=f"{key} {number}",
+            next_queue_key="next",
+        )
+        if number < keyed
+        else CompleteExecution(lease=item.lease, worker=item.worker, token_hash=TOKEN)
+        for number, item in enumerate(items)
+    ]  # fmt: skip
+    outcomes = lab.run(complete_action.complete_many(lab.caller, requests))
+    assert [outcome for outcome in outcomes if not isinstance(outcome, ActionResult)] == []
+    return outcomes
+
+
 ACTIONS: dict[str, tuple[Callable[[CrashingLab], Any], Callable[[CrashingLab, Any, str], Any]]] = {
     "submit": (lambda lab: None, lambda lab, _, key: lab.submit(idempotency_key=key)),
     "submit with parents": (
@@ -137,6 +163,8 @@ ACTIONS: dict[str, tuple[Callable[[CrashingLab], Any], Callable[[CrashingLab, An
     "dispatch": (claimed, lambda lab, item, key: lab.dispatch(item, external_ref="slurm:1")),
     "complete": (claimed, lambda lab, item, key: lab.complete(item, result=1)),
     "complete in the hot statement": (claimed, finish),
+    "complete some with a key": (of_two_workers, lambda lab, items, key: finish_mixed(lab, items[:2], key, keyed=1)),
+    "complete of two workers": (of_two_workers, finish_mixed),
     "complete with a next queue": (
         claimed,
         lambda lab, item, key: lab.complete(item, next_queue_key="next", result={"half": 1}),

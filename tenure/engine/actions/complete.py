@@ -30,9 +30,24 @@ SPEC: ActionSpec[CompleteExecution] = ActionSpec(
 
 
 def complete_many(caller: Caller, requests: Sequence[CompleteExecution]) -> Op[list[Outcome]]:
-    """The set form: a result or an error for each request."""
+    """The set form, one transaction: a result or an error for each request.
+
+    A set of plain completions of one worker is one statement; what that leaves undone (a replay, a lease that ran out, a
+    shared subject) is decided after it, in a transaction of its own.
+    """
     outcomes = yield from _unacceptable(caller, requests)
-    plain = [r for r, refused in zip(requests, outcomes, strict=True) if refused is None and _is_plain(r)]
+    asked = [r for r, refused in zip(requests, outcomes, strict=True) if refused is None]
+    completing = _complete(caller, requests, outcomes)
+    if all(_is_plain(r) for r in asked) and len({r.worker for r in asked}) <= 1:
+        return (yield from completing)
+    return (yield from caller.store.transaction(completing))
+
+
+def _complete(
+    caller: Caller, requests: Sequence[CompleteExecution], refused: Sequence[Outcome | None]
+) -> Op[list[Outcome]]:
+    outcomes = list(refused)
+    plain = [r for r, outcome in zip(requests, outcomes, strict=True) if outcome is None and _is_plain(r)]
     done: dict[int, ActionResult] = {}
     for worker, group in groupby(sorted(plain, key=lambda r: r.worker), key=lambda r: r.worker):
         finishes = [Finish(r.lease, r.token_hash, r.payload_hash(), r.result, r.result_ref) for r in group]

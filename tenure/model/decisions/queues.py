@@ -29,7 +29,11 @@ def decide_update(
     queue: Queue, changes: Mapping[str, Any], now: datetime, actor: str, key: str | None, head: bytes,
     expected_revision: int | None = None,
 ) -> tuple[Queue, Fact | None]:  # fmt: skip
-    """The changed queue and the fact ``queue.updated``; no fact where nothing changes."""
+    """The changed queue and the fact ``queue.updated``.
+
+    Where nothing changes there is no fact, unless there is a ``key`` to keep: then the fact tells of no change, and the
+    revision stays.
+    """
     if expected_revision is not None and expected_revision != queue.revision:
         raise RevisionConflict(
             f"Expected revision {expected_revision}, but queue {queue.queue_key!r} has {queue.revision}.",
@@ -46,10 +50,11 @@ def decide_update(
         raise invalid(error, "queue") from None
     before, after = queue.policy(), policy.model_dump(mode="json")
     different = {name: value for name, value in after.items() if value != before[name]}
-    if not different:
+    if not different and key is None:
         return queue, None
     changed = Queue(
-        **policy.model_dump(), uid=queue.uid, tenant=queue.tenant, revision=queue.revision + 1, seq=queue.seq + 1,
+        **policy.model_dump(), uid=queue.uid, tenant=queue.tenant, seq=queue.seq + 1,
+        revision=queue.revision + 1 if different else queue.revision,
         created_at=queue.created_at, retired_at=queue.retired_at,
     )  # fmt: skip
     return changed, _fact(changed, ft.QUEUE_UPDATED, {"set": different}, now, actor, key, head, dict(changes))
