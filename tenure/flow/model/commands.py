@@ -16,7 +16,10 @@ from tenure.model.queue import RetryPolicy
 
 @dataclass(frozen=True, slots=True)
 class Submit:
-    """Put a subject before a queue. ``parents`` are the runnables it follows from (S2 section 3.2)."""
+    """Put a subject before a queue. ``parents`` are the runnables it follows from (S2 section 3.2).
+
+    Whoever did one of ``not_by`` is not to do it: redone "by a different contributor" (S2 section 1.4).
+    """
 
     runnable: Runnable
     kind: str
@@ -31,6 +34,7 @@ class Submit:
     slots: int = 1
     deadline: datetime | None = None
     parents: tuple[str, ...] = ()
+    not_by: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +72,11 @@ class ClearTimer:
 
 @dataclass(frozen=True, slots=True)
 class CancelWork:
-    """Cancel every subject and child run of this step that has not ended, and report each end."""
+    """Cancel every subject and child run of this step that has not ended, and report each end.
+
+    Ends that were not reported yet are reported too. A step whose work gave up and waits for an operator has ended in the
+    facts of the same decision; its work is canceled only where it has begun again.
+    """
 
     runnable: Runnable
     reason: str

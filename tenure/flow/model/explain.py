@@ -217,7 +217,15 @@ def _child(runnable: Runnable, step: StepState) -> Reason:
 
 
 def _work(runnable: Runnable, step: StepState, why: Sequence[Reason]) -> Reason:
-    evidence = {"runnable": str(runnable), "since": _at(step.planned_at), "why": [r.as_dict() for r in why]}
+    evidence: dict[str, Any] = {
+        "runnable": str(runnable), "since": _at(step.planned_at), "why": [r.as_dict() for r in why],
+    }  # fmt: skip
+    if step.error is not None:
+        evidence |= {"code": step.error.code, "actions": ["requeue", "cancel"]}
+        return Reason(
+            "dead_lettered", f"The work of step {runnable.step!r} gave up ({step.error.code}).",
+            "Requeue it with reopen=True once the cause is gone, or cancel the run.", evidence,
+        )  # fmt: skip
     blocking = [reason for reason in why if reason.blocking]
     if blocking:
         code = (

@@ -14,10 +14,11 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from tenure.flow.model.names import Name
 from tenure.model.fact import MAX_DATA_BYTES, check_data
-from tenure.model.json_text import canonical_json
 
 MAX_ITEMS = 100_000
 MAX_ITERATION = 1_000_000
+#: What is no longer than this as compact JSON fits into a fact, whose canonical JSON has a blank behind each mark.
+_SURELY_FITS = MAX_DATA_BYTES * 3 // 4
 #: Room that a fact keeps for what is beside its list.
 _ROOM = 1024
 
@@ -59,8 +60,14 @@ class RunFact(_Value):
     def draft(self, idempotency_key: str | None = None, payload_hash: bytes | None = None) -> RunDraft:
         """The fact to append; what a fact may not carry raises ``ForbiddenKey`` or ``PayloadTooLarge``."""
         data = self.model_dump(mode="json", exclude_defaults=True)
-        check_data(data)
+        if size_of(self) > _SURELY_FITS:
+            check_data(data)
         return RunDraft(self.TYPE, data, idempotency_key, payload_hash)
+
+    @property
+    def fits(self) -> bool:
+        """Whether a fact may carry so much."""
+        return size_of(self) <= _SURELY_FITS
 
 
 class StepError(_Value):
@@ -187,6 +194,17 @@ class RunnableApplied(_Transition):
     items: list[ItemEnd] = []
 
 
+class RouteFollowed(RunFact):
+    """What did not fit into the fact that tells of a step's end: more that is done again, more that its routes lead to."""
+
+    TYPE = "run.route_followed"
+    ACTION = "apply_runnable"
+
+    rework: Label | None = None
+    reset: list[Name] = []
+    to: list[Name] = []
+
+
 class StepLogged(_Transition):
     """A log step wrote its line."""
 
@@ -223,6 +241,15 @@ class DeadlinePassed(_AtStep):
 
     TYPE = "run.deadline_passed"
     ACTION = "expire_step"
+
+
+class StepStuck(_AtStep):
+    """The work of a step gave up, and waits for an operator to requeue it."""
+
+    TYPE = "run.step_stuck"
+    ACTION = "apply_runnable"
+
+    error: StepError
 
 
 class SignalReceived(RunFact):
@@ -376,12 +403,17 @@ class RunTerminal(RunFact):
 TYPES: dict[str, type[RunFact]] = {
     model.TYPE: model
     for model in (
-        RunStarted, ResultsAdopted, RunnablesPlanned, RunnableApplied, StepLogged, StepPaused, StepResolved,
-        DeadlinePassed, SignalReceived, SignalTaken, SignalAwaited, ChildStarted, RunPaused, RunResumed, CancelRequested,
+        RunStarted, ResultsAdopted, RunnablesPlanned, RunnableApplied, RouteFollowed, StepLogged, StepPaused, StepResolved,
+        DeadlinePassed, StepStuck, SignalReceived, SignalTaken, SignalAwaited, ChildStarted, RunPaused, RunResumed, CancelRequested,
         FailureNoted, CompensationPlanned, RunMigrated, StepKept, RunTerminal,
     )
 }  # fmt: skip
 """The fact types of a run; ``ACTION`` is the action key that appends each."""
+
+
+def size_of(value: BaseModel) -> int:
+    """The length of a value as compact JSON, in bytes."""
+    return len(value.__pydantic_serializer__.to_json(value, exclude_defaults=True))
 
 
 def in_portions(values: Sequence[_V]) -> Iterator[list[_V]]:
@@ -389,8 +421,8 @@ def in_portions(values: Sequence[_V]) -> Iterator[list[_V]]:
     portion: list[_V] = []
     size = 0
     for value in values:
-        length = len(canonical_json(value.model_dump(mode="json", exclude_defaults=True)).encode()) + 2
-        if portion and size + length > MAX_DATA_BYTES - _ROOM:
+        length = size_of(value) + 1
+        if portion and size + length > _SURELY_FITS - _ROOM:
             yield portion
             portion, size = [], 0
         portion.append(value)

@@ -28,7 +28,16 @@ from tenure.flow.model.fold_boundaries import (
     step_resolved,
     terminal,
 )  # fmt: skip
-from tenure.flow.model.fold_steps import Anomalous, adopted, applied, deadline_passed, logged, planned
+from tenure.flow.model.fold_steps import (
+    Anomalous,
+    adopted,
+    applied,
+    deadline_passed,
+    logged,
+    planned,
+    route_followed,
+    stuck,
+)
 from tenure.flow.model.state import MAX_ANOMALIES, Anomaly, RunState
 from tenure.model.fact import Fact
 
@@ -113,6 +122,8 @@ _APPLY: dict[str, Apply] = {
     f.ResultsAdopted.TYPE: adopted,
     f.RunnablesPlanned.TYPE: planned,
     f.RunnableApplied.TYPE: applied,
+    f.RouteFollowed.TYPE: route_followed,
+    f.StepStuck.TYPE: stuck,
     f.StepLogged.TYPE: logged,
     f.StepPaused.TYPE: step_paused,
     f.StepResolved.TYPE: step_resolved,

@@ -173,7 +173,13 @@ def _compensated(state: RunState, phase: Phase) -> RunState:
 def follow(state: RunState, data: Any) -> RunState:
     """Take the routes: steps to do again begin anew, steps that are led to are reached."""
     if data.rework is not None:
-        state = _again(state, data.rework, data.reset)
+        state = state.model_copy(
+            update={"reworks": {**state.reworks, data.rework: state.reworks.get(data.rework, 0) + 1}}
+        )
+    if data.reset:
+        state = _again(state, data.reset)
+    if not data.to:
+        return state
     steps = dict(state.steps)
     for name in data.to:
         step = steps.get(name, StepState())
@@ -182,7 +188,7 @@ def follow(state: RunState, data: Any) -> RunState:
     return state.model_copy(update={"steps": steps})
 
 
-def _again(state: RunState, rework: str, reset: list[str]) -> RunState:
+def _again(state: RunState, reset: list[str]) -> RunState:
     steps, superseded = dict(state.steps), dict(state.superseded)
     outputs, previous = dict(state.outputs), dict(state.previous)
     for name in reset:
@@ -198,12 +204,20 @@ def _again(state: RunState, rework: str, reset: list[str]) -> RunState:
         if key in outputs and outputs[key].step == name:
             previous[key] = outputs.pop(key)
         steps[name] = StepState(iteration=step.iteration + 1)
-    reworks = {**state.reworks, rework: state.reworks.get(rework, 0) + 1}
-    return state.model_copy(
-        update={
-            "steps": steps, "superseded": superseded, "outputs": outputs, "previous": previous, "reworks": reworks,
-        }
-    )  # fmt: skip
+    return state.model_copy(update={"steps": steps, "superseded": superseded, "outputs": outputs, "previous": previous})
+
+
+def route_followed(state: RunState, data: f.RouteFollowed, fact: Fact) -> RunState:
+    """More of what a step's end led to."""
+    return follow(state, data)
+
+
+def stuck(state: RunState, data: f.StepStuck, fact: Fact) -> RunState:
+    """The step is under way still, and nothing will come of it unless an operator requeues its work."""
+    step = state.under_way(Runnable(data.step, data.iteration))
+    if step is None or not step.active:
+        raise Anomalous("not_under_way")
+    return _put(state, Runnable(data.step, data.iteration), step.model_copy(update={"error": data.error}))
 
 
 def take(state: RunState, seq: int) -> RunState:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tenure.flow.model.definition import WorkflowDefinition
+from tenure.flow.model.names import rework_key
 from tenure.flow.model.progress import cannot_start
 from tenure.flow.model.shape import Edge, shape_of
 from tenure.flow.model.state import Phase, RunState
@@ -112,6 +113,6 @@ def _taken(state: RunState, edge: Edge) -> bool:
         plan = state.compensation
         return plan is not None and any(undo.step == edge.source for undo in plan.steps[: plan.done + 1])
     if edge.kind == "back":
-        return f"{edge.source}.{'on_error' if edge.on_error else 'routes'}[{edge.number}]" in state.reworks
+        return rework_key(edge.source, edge.target, on_error=edge.on_error) in state.reworks
     failed = source.phase is Phase.ERROR
     return edge.number in source.routes and failed == edge.on_error

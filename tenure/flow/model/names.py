@@ -62,3 +62,14 @@ def parse_runnable(key: object) -> Runnable | None:
     if match is None:
         return None
     return Runnable(match[1], int(match[3] or 1), None if match[2] is None else int(match[2]))
+
+
+def line(text: str, most: int) -> str:
+    """Text from elsewhere as one line that a fact may carry: no control characters, no more than ``most`` characters."""
+    kept = text if text.isprintable() else "".join(c if c.isprintable() else " " for c in text)
+    return kept if len(kept) <= most else kept[: most - 1] + "…"
+
+
+def rework_key(source: str, target: str, *, on_error: bool) -> str:
+    """Under which a run counts how often a route back was taken."""
+    return f"{source}{' failed' if on_error else ''} -> {target}"

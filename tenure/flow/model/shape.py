@@ -31,11 +31,13 @@ class Shape:
     incoming: dict[str, list[Edge]] = field(default_factory=dict)
     outgoing: dict[str, list[Edge]] = field(default_factory=dict)
     compensates: dict[str, str] = field(default_factory=dict)
+    joined: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    led_to: set[str] = field(default_factory=set)
     _behind: dict[str, frozenset[str]] = field(default_factory=dict)
 
     def entered(self, name: str) -> bool:
         """True where routes lead to the step: it starts when one was taken."""
-        return any(edge.kind in ("ok", "error") for edge in self.incoming[name])
+        return name in self.led_to
 
     @property
     def roots(self) -> list[str]:
@@ -87,6 +89,8 @@ def build_shape(definition: WorkflowDefinition) -> Shape:
         elif edge.kind != "back":
             shape.incoming[edge.target].append(edge)
             shape.outgoing[edge.source].append(edge)
+    shape.joined = {n: tuple(e.source for e in shape.incoming[n] if e.kind == "after") for n in names}
+    shape.led_to = {edge.target for edge in edges if edge.kind in ("ok", "error")}
     return shape
 
 

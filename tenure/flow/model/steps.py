@@ -122,6 +122,8 @@ class Work(Frozen):
     max_attempts: int | None = Field(None, ge=1, le=32000)
     retry: RetryPolicy | None = None
     slots: int = Field(1, ge=1, le=32000)
+    #: Done again, it is to be done by somebody else (S2: "redone by a different contributor").
+    by_another: bool = False
 
 
 class _WorkStep(Work, _Recoverable):

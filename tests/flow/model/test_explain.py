@@ -43,6 +43,9 @@ def test_a_step_under_way_tells_what_the_kernel_says_of_its_work() -> None:
         "terminal_state", "The subject is FAILED_TERMINAL.", "Look at its dead letter.", {"state": "FAILED_TERMINAL"}
     )
     assert "dead_lettered" in reasons(scene, a=[dead])
+    patient = run(Workflow("w", queue="q").task("a", on_dead_letter="wait"))
+    patient.error("a", "no_disk", dead_letter=True)
+    assert reasons(patient)["dead_lettered"].evidence["actions"] == ["requeue", "cancel"]
     assert reasons(scene)["dependency_wait"].evidence == {"step": "b", "waits_for": ["a"], "needs_route": False}
 
 

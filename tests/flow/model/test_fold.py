@@ -90,6 +90,7 @@ ANOMALIES: list[tuple[str, list[tuple[str, Any]], str]] = [
     ], "conflicting_child"),
     ("resume of what goes on", [("resumed", {})], "not_paused"),
     ("deadline of nobody", [("deadline_passed", {"step": "a"})], "not_under_way"),
+    ("stuck before plan", [("step_stuck", {"step": "a", "error": {"code": "c"}})], "not_under_way"),
     ("compensation without a stop", [("compensation_planned", {"cause": "c", "steps": [{"step": "a", "undo": "b"}]})],
      "compensation_without_stop"),
     ("migration from another version", [("migrated", {"before": 2, "version": 3, "fingerprint": HASH})], "version_drift"),
@@ -259,7 +260,7 @@ def test_the_facts_of_a_run_may_all_be_carried_by_facts() -> None:
 def test_the_facts_that_a_run_can_have_were_told_by_some_run() -> None:
     told = {one.type for one in rich().facts}
     elsewhere = {"run.results_adopted", "run.migrated", "run.step_kept", "run.signal_taken", "run.signal_awaited",
-                 "run.cancel_requested", "run.deadline_passed"}  # fmt: skip
+                 "run.cancel_requested", "run.deadline_passed", "run.step_stuck", "run.route_followed"}  # fmt: skip
     assert told | elsewhere == set(TYPES)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tenure.flow.model.builder import Workflow, to, when
+from tenure.flow.model.commands import CancelWork, ClearTimer
 from tenure.flow.model.errors import NotPaused, ResultConflict, RunKeyConflict, VersionDrift
 from tenure.flow.model.requests import Ended
 from tests.flow.model.scene import RunScene
@@ -167,10 +168,24 @@ def test_an_optional_path_finds_null() -> None:
 
 def test_a_dead_letter_may_wait_for_an_operator() -> None:
     scene = RunScene(Workflow("patient", queue="q").task("a", on_dead_letter="wait").define()).start()
-    made = scene.error("a", dead_letter=True)
-    assert (made.facts, scene.status) == ((), "RUNNING")
+    made = scene.error("a", "no_disk", dead_letter=True)
+    assert ([f.type for f in made.facts], scene.status, scene.open) == (["run.step_stuck"], "RUNNING", ["a"])
+    assert scene.error("a", "no_disk", dead_letter=True).facts == ()
     scene.ok("a")
-    assert scene.status == "COMPLETED"
+    assert (scene.status, scene.state.step("a").error) == ("COMPLETED", None)
+
+
+def test_a_dead_letter_that_waits_does_not_keep_the_run_from_stopping() -> None:
+    scene = RunScene(Workflow("patient", queue="q").task("a", on_dead_letter="wait", deadline="1m").define()).start()
+    scene.error("a", "no_disk", dead_letter=True)
+    scene.wait(60)
+    made = scene.timer("deadline:a")
+    assert (scene.status, scene.state.end.code) == ("FAILED", "deadline")
+    assert isinstance(made.commands[0], ClearTimer | CancelWork)
+    scene = RunScene(scene.definition).start()
+    scene.error("a", "no_disk", dead_letter=True)
+    scene.cancel()
+    assert scene.status == "CANCELED"
 
 
 def test_work_that_an_operator_canceled_has_failed() -> None:
@@ -277,6 +292,38 @@ def test_rejected_work_is_done_again_as_a_new_unit_in_the_chain() -> None:
     assert scene.payload("store") == ["cat", {"ok": True}]
     scene.ok("store")
     assert (scene.status, scene.ended.output) == ("COMPLETED", "cat")
+
+
+def test_rework_may_be_for_somebody_else() -> None:
+    scene = RunScene(
+        Workflow("other", queue="q").human("a", by_another=True, on_error=to("a", limit=3)).define()
+    ).start()
+    scene.error("a")
+    scene.error("a#2")
+    assert (scene.work["a"].not_by, scene.work["a#3"].not_by) == ((), ("a", "a#2"))
+
+
+def test_rework_of_more_steps_than_one_fact_can_name() -> None:
+    flow = Workflow("wide", queue="q").task("first")
+    names = [f"a_rather_long_name_of_a_step_in_the_middle_{number:04}" for number in range(300)]
+    for name in names:
+        flow = flow.task(name, after="first", input={})
+    scene = RunScene(flow.task("check", after=names, on_error=to("first", limit=1)).define()).start()
+    scene.ok("first")
+    scene.apply(*(scene.result(name) for name in names))
+    scene.error("check")
+    assert (scene.open, scene.state.step(names[7]).iteration, scene.state.reworks) == (
+        ["first#2"],
+        2,
+        {"check failed -> first": 1},
+    )
+    assert scene.types().count("route_followed") == 6
+
+
+def test_what_work_says_of_its_failure_fits_into_a_fact_whatever_it_is() -> None:
+    scene = RunScene(Workflow("loud", queue="q").task("a").define()).start()
+    scene.error("a", "\x01" * 5000, message="\x02\U0001f4a5" * 90_000)
+    assert scene.status == "FAILED"
 
 
 def test_rework_has_a_limit_and_then_the_next_route_is_taken() -> None:

@@ -12,15 +12,13 @@ from tenure.flow.model.decisions.plan import go_on
 from tenure.flow.model.decisions.unfolding import Context, Decision, Refusal, Unfolding, unfold
 from tenure.flow.model.definition import WorkflowDefinition
 from tenure.flow.model.errors import ResultConflict
-from tenure.flow.model.facts import ItemEnd, RunnableApplied, StepError, in_portions
-from tenure.flow.model.names import Runnable, parse_runnable
+from tenure.flow.model.facts import ItemEnd, RunnableApplied, StepError, StepStuck, in_portions
+from tenure.flow.model.names import Runnable, line, parse_runnable
 from tenure.flow.model.requests import Ended
 from tenure.flow.model.state import Phase, RunState, StepState
 
 #: By step and time round, by number: the items of maps of which news came.
 Items = dict[Runnable, dict[int, ItemEnd]]
-#: A failed map names no more than this many bytes of what an item said.
-_MAX_MESSAGE = 2000
 
 
 def decide_apply(
@@ -107,14 +105,12 @@ def _known(state: RunState, one: Ended, items: Items) -> bool:
     assert step is not None
     if step.items is not None and runnable.index is not None:
         return step.ended or runnable.index in items.get(whole, ()) or has(step.items.ended, runnable.index)
-    return step.ended
+    return step.ended or (one.dead_letter and step.error is not None and not state.stop)
 
 
 def _apply(unfolding: Unfolding, one: Ended, items: Items) -> None:
     runnable = parse_runnable(one.runnable)
     assert runnable is not None
-    if one.dead_letter and _waits(unfolding, runnable):
-        return
     if runnable.index is not None:
         end = ItemEnd(index=runnable.index, outcome=one.outcome, ref=one.ref, hash=one.hash)
         items.setdefault(Runnable(runnable.step, runnable.iteration), {})[runnable.index] = end
@@ -122,16 +118,20 @@ def _apply(unfolding: Unfolding, one: Ended, items: Items) -> None:
     error = None
     if one.outcome == "error":
         error = StepError(
-            code=(one.error_code or one.error_class or "failed")[:500], error_class=one.error_class,
-            message=one.message[:_MAX_MESSAGE] if one.message else None,
+            code=line(one.error_code or one.error_class or "failed", 200), error_class=one.error_class,
+            message=line(one.message, 1000) if one.message else None,
         )  # fmt: skip
+        if one.dead_letter and _waits(unfolding, runnable):
+            unfolding.append(StepStuck(step=runnable.step, iteration=runnable.iteration, error=error))
+            return
     end_step(unfolding, runnable, one.outcome, ref=one.ref, hash=one.hash, error=error, untouched=one.untouched)
 
 
 def _waits(unfolding: Unfolding, runnable: Runnable) -> bool:
-    """A dead letter may wait for an operator, unless the run is to stop."""
-    step = unfolding.definition.by_name.get(runnable.step)
-    return unfolding.state.stop is None and getattr(step, "on_dead_letter", "fail") == "wait"
+    """A dead letter may wait for an operator, unless the step is to stop."""
+    step, now = unfolding.definition.by_name.get(runnable.step), unfolding.state.step(runnable.step)
+    goes_on = unfolding.state.stop is None and not now.late and now.iteration == runnable.iteration
+    return goes_on and getattr(step, "on_dead_letter", "fail") == "wait"
 
 
 def _apply_items(unfolding: Unfolding, runnable: Runnable, ends: dict[int, ItemEnd]) -> None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from tenure.flow.model.commands import CancelWork, ClearTimer
 from tenure.flow.model.decisions.transition import NOWHERE, Transition, transition
 from tenure.flow.model.decisions.unfolding import Unfolding
 from tenure.flow.model.facts import FailureNoted, Outcome, RunnableApplied, StepError, StepResolved
-from tenure.flow.model.names import Runnable
+from tenure.flow.model.names import Runnable, line
 from tenure.flow.model.state import Output, Phase, StepState
 
 #: Kinds of steps that end by a decision alone: nobody else reports them.
@@ -32,12 +33,11 @@ def end_step(
     output = Output(step=runnable.step, iteration=runnable.iteration, ref=ref)
     way = NOWHERE if quiet else _way(unfolding, runnable.step, step, outcome, output, error)
     before_rework(unfolding, way)
-    unfolding.append(
-        RunnableApplied(
-            step=runnable.step, iteration=runnable.iteration, outcome=outcome, ref=ref, hash=hash, error=error,
-            signal=signal, untouched=untouched, **way.fields(),
-        )
+    fact = partial(
+        RunnableApplied, step=runnable.step, iteration=runnable.iteration, outcome=outcome, ref=ref, hash=hash, error=error,
+        signal=signal, untouched=untouched,
     )  # fmt: skip
+    unfolding.append_all(way.told(fact))
     clear_timers(unfolding, runnable, step)
     after_rework(unfolding, way)
     if not quiet and not way.found:
@@ -78,7 +78,7 @@ def _no_way_on(unfolding: Unfolding, runnable: Runnable, outcome: Outcome, error
 def fail(unfolding: Unfolding, code: str, runnable: Runnable | None = None, message: str | None = None) -> None:
     """The run cannot succeed any more: it stops."""
     where = {"step": runnable.step, "iteration": runnable.iteration} if runnable is not None else {}
-    unfolding.append(FailureNoted(code=code, message=message[:2000] if message else None, **where))  # type: ignore[arg-type]
+    unfolding.append(FailureNoted(code=code, message=line(message, 1000) if message else None, **where))  # type: ignore[arg-type]
     stop_all(unfolding, code)
 
 
@@ -93,7 +93,14 @@ def stop(unfolding: Unfolding, runnable: Runnable, reason: str) -> None:
     step = unfolding.state.under_way(runnable)
     if step is None or not step.active:
         return
-    if step.phase is Phase.OPEN:
+    if step.error is not None:
+        # Its work gave up and waited for an operator: nobody else will tell of an end. Should it have begun again, it is
+        # canceled all the same.
+        unfolding.append(
+            RunnableApplied(step=runnable.step, iteration=runnable.iteration, outcome="error", error=step.error)
+        )
+        unfolding.command(CancelWork(runnable, reason))
+    elif step.phase is Phase.OPEN:
         unfolding.append(StepResolved(step=runnable.step, iteration=runnable.iteration, decision="canceled"))
     elif step.kind == "wait":
         unfolding.append(RunnableApplied(step=runnable.step, iteration=runnable.iteration, outcome="canceled"))

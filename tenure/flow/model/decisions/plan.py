@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from tenure.flow.model.commands import EndRun, SetTimer
 from tenure.flow.model.data import DataNeeded
-from tenure.flow.model.decisions.ending import end_step, fail
+from tenure.flow.model.decisions.ending import after_rework, before_rework, end_step, fail
 from tenure.flow.model.decisions.maps import conclude, may_plan
 from tenure.flow.model.decisions.planning import plan
 from tenure.flow.model.decisions.prepare import CannotStart, Prepared, prepare, window
@@ -38,7 +39,10 @@ def go_on(unfolding: Unfolding) -> None:
 
 def ready_steps(state: RunState, unfolding: Unfolding) -> list[Any]:
     """The steps that may start now, in the order of the definition."""
-    return [step for step in unfolding.definition.steps if is_ready(state, unfolding, step.name)]
+    begun = {name for name, step in state.steps.items() if step.phase not in (Phase.IDLE, Phase.REACHED)}
+    return [
+        step for step in unfolding.definition.steps if step.name not in begun and is_ready(state, unfolding, step.name)
+    ]
 
 
 def is_ready(state: RunState, unfolding: Unfolding, name: str) -> bool:
@@ -46,9 +50,8 @@ def is_ready(state: RunState, unfolding: Unfolding, name: str) -> bool:
     shape, step = unfolding.shape, state.step(name)
     if name in shape.compensates or step.phase not in (Phase.IDLE, Phase.REACHED):
         return False
-    joined = [edge.source for edge in shape.incoming[name] if edge.kind == "after"]
-    return all(state.step(n).phase is Phase.OK for n in joined) and (
-        step.phase is Phase.REACHED or not shape.entered(name)
+    return (step.phase is Phase.REACHED or not shape.entered(name)) and all(
+        state.step(before).phase is Phase.OK for before in shape.joined[name]
     )
 
 
@@ -58,6 +61,8 @@ def _conclude_maps(unfolding: Unfolding) -> bool:
 
 def _take_signals(unfolding: Unfolding) -> bool:
     state = unfolding.state
+    if not state.signals:
+        return False
     for step in unfolding.definition.steps:
         now = state.step(step.name)
         if now.signal is None or not now.active:
@@ -137,11 +142,10 @@ def _log(unfolding: Unfolding, one: Prepared) -> None:
     name = one.runnable.step
     own = {one.step.output_key: Output(step=name, iteration=one.runnable.iteration)}
     way = transition(unfolding, one.step, on_error=False, own=own)
-    unfolding.append(
-        StepLogged(
-            step=name, iteration=one.runnable.iteration, level=one.step.level, message=one.message, **way.fields()
-        )
-    )
+    before_rework(unfolding, way)
+    line = partial(StepLogged, step=name, iteration=one.runnable.iteration, level=one.step.level, message=one.message)
+    unfolding.append_all(way.told(line))
+    after_rework(unfolding, way)
     if not way.found:
         fail(unfolding, "no_route", one.runnable, "none of its routes holds")
 

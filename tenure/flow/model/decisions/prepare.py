@@ -12,13 +12,15 @@ from tenure.flow.model.data import Scope
 from tenure.flow.model.decisions.unfolding import Unfolding
 from tenure.flow.model.facts import MAX_ITEMS
 from tenure.flow.model.mapping import MappingFailed
-from tenure.flow.model.names import Runnable
+from tenure.flow.model.names import Runnable, line
 from tenure.flow.model.state import Output
 from tenure.flow.model.steps import ChildRun, LogStep, MapStep, WaitStep, Work
 from tenure.flow.model.times import moment
 from tenure.model.json_text import canonical_json, payload_hash
 
 _MAX_MESSAGE = 1000
+#: So many earlier times round are looked at where work is to be done by another.
+_LAST = 20
 
 
 class CannotStart(Exception):
@@ -101,6 +103,8 @@ def _command(unfolding: Unfolding, step: Any, work: Any, runnable: Runnable, sco
         key = str(runnable) if work.key is None else _text(scope.evaluate(work.key, place.replace("input", "key")))
         if not key:
             raise CannotStart("mapping_failed", "the key of a child run is empty")
+        if work.key is not None and runnable.index is not None:
+            key = f"{key[:280]}[{runnable.index}]"  # two items may name the same key and are two children all the same
         child = StartChild(
             runnable, next(unfolding.context.uids), work.workflow, work.version, value, digest, key[:300]
         )
@@ -108,9 +112,15 @@ def _command(unfolding: Unfolding, step: Any, work: Any, runnable: Runnable, sco
     submit = Submit(
         runnable, work.performer, str(work.queue or unfolding.definition.queue), work.action or step.name, work.template,
         value, digest, work.priority, work.max_attempts, work.retry, work.slots, unfolding.after(step.deadline),
-        parents(unfolding, runnable),
+        parents(unfolding, runnable), _done_by(runnable) if work.by_another else (),
     )  # fmt: skip
     return submit, digest
+
+
+def _done_by(runnable: Runnable) -> tuple[str, ...]:
+    """The same work, as it was done the last times round."""
+    first = max(1, runnable.iteration - _LAST)
+    return tuple(str(Runnable(runnable.step, n, runnable.index)) for n in range(first, runnable.iteration))
 
 
 def parents(unfolding: Unfolding, runnable: Runnable) -> tuple[str, ...]:
@@ -140,5 +150,4 @@ def _text(value: Any) -> str:
     """A value as a line of text; a list is joined."""
     if isinstance(value, list):
         return "".join(map(_text, value))[:_MAX_MESSAGE]
-    text = value if isinstance(value, str) else canonical_json(value)
-    return text.replace("\x00", " ")[:_MAX_MESSAGE]
+    return line(value if isinstance(value, str) else canonical_json(value), _MAX_MESSAGE)

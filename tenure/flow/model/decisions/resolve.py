@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from tenure.flow.model.decisions.ending import after_rework, before_rework, clear_timers, no_way_on, way_of
 from tenure.flow.model.decisions.plan import go_on
 from tenure.flow.model.decisions.unfolding import Context, Decision, Unfolding, answered, check_open, unfold
@@ -41,15 +43,13 @@ def resolve(
     way = way_of(unfolding, boundary.step, ok=ok, value=value, code=code)
     if boundary.step not in way.reset:
         before_rework(unfolding, way)
-    fact = StepResolved(
-        step=boundary.step,
-        iteration=boundary.iteration,
-        decision=decision,
-        comment=comment,
-        **way.fields(),
+    resolved = partial(
+        StepResolved, step=boundary.step, iteration=boundary.iteration, decision=decision, comment=comment
     )
+    fact, *more = way.told(resolved)
     key = (request.idempotency_key, request.payload_hash()) if request is not None else (None, None)
     unfolding.append(fact, *key)
+    unfolding.append_all(more)
     clear_timers(unfolding, runnable, step)
     after_rework(unfolding, way)
     if not way.found:

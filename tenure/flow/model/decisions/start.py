@@ -19,7 +19,7 @@ def decide_start(
 ) -> Decision:
     """Start a run under the uid ``run``; ``existing`` is the run that has its key already.
 
-    The same key with the same workflow, version and input is the same run: nothing happens. With another it is
+    The same key with the same workflow and input is the same run: nothing happens. With another it is
     ``RunKeyConflict`` ("same run key with another plan").
     """
     if existing is not None and existing.started:
@@ -30,15 +30,15 @@ def decide_start(
 
 
 def same_run(existing: RunState, definition: WorkflowDefinition, request: StartRun) -> Decision:
-    """The run that was started under this key, if it is what is asked for now."""
+    """The run that was started under this key, if it is what is asked for now.
+
+    A version that came since, or to which the run migrated, makes no other run of it.
+    """
     differs = [
         what for what, now, then in (
-            ("workflow", definition.name, existing.workflow), ("version", definition.version, existing.version),
-            ("input", request.input_hash, existing.input_hash),
+            ("workflow", definition.name, existing.workflow), ("input", request.input_hash, existing.input_hash),
         ) if now != then
     ]  # fmt: skip
-    if differs == ["version"] and existing.seq > 1:
-        differs = []  # a version that came since, or to which the run migrated, makes no other run of it
     if differs:
         raise RunKeyConflict(
             f"The run key {request.key!r} is taken by a run with another {' and '.join(differs)}.",

@@ -43,6 +43,9 @@ def _of_step(unfolding: Unfolding, kind: str, runnable: Runnable) -> None:
         elif step.kind == "wait":
             error = StepError(code="deadline", message="it waited longer than its deadline")
             end_step(unfolding, runnable, "error", error=error)
+        elif step.error is not None:
+            end_step(unfolding, runnable, "error", error=StepError(code="deadline", message=step.error.message))
+            unfolding.command(CancelWork(runnable, "deadline"))
         else:
             unfolding.append(DeadlinePassed(step=runnable.step, iteration=runnable.iteration))
             unfolding.command(CancelWork(runnable, "deadline"))

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from tenure.flow.model.decisions.unfolding import Unfolding
+from tenure.flow.model.facts import RouteFollowed, RunFact
+from tenure.flow.model.names import rework_key
 from tenure.flow.model.state import Output
 from tenure.flow.model.steps import Route
+
+#: So many names fit into a fact, however long they are.
+_FEW = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,11 +26,19 @@ class Transition:
     rework: str | None = None
     reset: tuple[str, ...] = ()
 
-    def fields(self) -> dict[str, Any]:
-        """As facts carry it."""
-        return {
-            "routes": list(self.routes), "to": list(self.to), "rework": self.rework, "reset": list(self.reset),
-        }  # fmt: skip
+    def told(self, build: Callable[..., RunFact]) -> list[RunFact]:
+        """The fact that ``build`` makes of it, and further ones for what is too much for one."""
+        fact = build(routes=list(self.routes), rework=self.rework, to=list(self.to), reset=list(self.reset))
+        if fact.fits:
+            return [fact]
+        names = [("reset", name) for name in self.reset] + [("to", name) for name in self.to]
+        portions = [names[n : n + _FEW] for n in range(0, len(names), _FEW)]
+        more = [RouteFollowed.model_validate(_by_field(portion)) for portion in portions]
+        return [build(routes=list(self.routes), rework=self.rework), *more]
+
+
+def _by_field(names: list[tuple[str, str]]) -> dict[str, list[str]]:
+    return {field: [name for of, name in names if of == field] for field in ("reset", "to")}
 
 
 NOWHERE = Transition()
@@ -44,7 +57,7 @@ def transition(unfolding: Unfolding, step: Any, *, on_error: bool, own: Mapping[
     scope.require([[c.path, c.value] for route in routes for c in route.when])
     holding = [
         number for number, route in enumerate(routes)
-        if _left(unfolding, step, number, route, on_error=on_error) and all(c.holds(scope) for c in route.when)
+        if _left(unfolding, step, route, on_error=on_error) and all(c.holds(scope) for c in route.when)
     ]  # fmt: skip
     if step.fan_out and not on_error:
         taken = holding
@@ -59,13 +72,9 @@ def transition(unfolding: Unfolding, step: Any, *, on_error: bool, own: Mapping[
         return Transition(True, tuple(taken), to)
     behind = unfolding.shape.behind(first.to)
     reset = tuple(name for name in unfolding.shape.names if name in behind)
-    return Transition(True, tuple(taken), to, _key(step, taken[0], on_error=on_error), reset)
+    return Transition(True, tuple(taken), to, rework_key(step.name, first.to, on_error=on_error), reset)
 
 
-def _left(unfolding: Unfolding, step: Any, number: int, route: Route, *, on_error: bool) -> bool:
-    used = unfolding.state.reworks.get(_key(step, number, on_error=on_error), 0)
+def _left(unfolding: Unfolding, step: Any, route: Route, *, on_error: bool) -> bool:
+    used = unfolding.state.reworks.get(rework_key(step.name, route.to, on_error=on_error), 0)
     return route.limit is None or used < route.limit
-
-
-def _key(step: Any, number: int, *, on_error: bool) -> str:
-    return f"{step.name}.{'on_error' if on_error else 'routes'}[{number}]"

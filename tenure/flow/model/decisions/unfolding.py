@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -63,10 +63,10 @@ class Unfolding:
     commands: list[Command] = field(default_factory=list)
     refusals: list[Refusal] = field(default_factory=list)
 
-    @property
-    def shape(self) -> Shape:
-        """The shape of its definition."""
-        return shape_of(self.definition)
+    shape: Shape = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.shape = shape_of(self.definition)
 
     @property
     def now(self) -> datetime:
@@ -87,6 +87,11 @@ class Unfolding:
             raise AssertionError(f"{draft.type} does not fit: {folded.anomalies[-1].reason}")
         self.state = folded
         self.facts.append(draft)
+
+    def append_all(self, facts: Iterable[RunFact]) -> None:
+        """Append facts in order."""
+        for fact in facts:
+            self.append(fact)
 
     def command(self, *commands: Command) -> None:
         """Ask for something to be done."""
