@@ -117,6 +117,8 @@ _TYPES = (
     FactType("run.step_paused", "pause_step", "flow", "review", _schema()),
     FactType("run.step_resolved", "resolve_step", "flow", "review", _schema()),
     FactType("run.deadline_passed", "expire_step", "flow", "alert", _schema(), "warning"),
+    FactType("run.step_stuck", "apply_runnable", "flow", "alert", _schema(), "warning"),
+    FactType("run.route_followed", "apply_runnable", "flow", "update", _schema()),
     FactType("run.signal_received", "signal_run", "flow", "update", _schema()),
     FactType("run.signal_taken", "take_signal", "flow", "update", _schema()),
     FactType("run.signal_awaited", "await_signal", "flow", "update", _schema()),

@@ -118,7 +118,7 @@ def _apply(unfolding: Unfolding, one: Ended, items: Items) -> None:
     error = None
     if one.outcome == "error":
         error = StepError(
-            code=line(one.error_code or one.error_class or "failed", 200), error_class=one.error_class,
+            code=line(one.error_code or one.error_class or "failed", 200), error_class=line(one.error_class, 100) if one.error_class else None,
             message=line(one.message, 1000) if one.message else None,
         )  # fmt: skip
         if one.dead_letter and _waits(unfolding, runnable):

@@ -172,6 +172,8 @@ insert into fact_type (type, action, domain, stream, lane, severity, classificat
     ('run.step_paused', 'pause_step', 'flow', 'review', 'immediate', null, 'safe_metadata', 1, '{"type": ["object", "null"], "properties": {}, "required": []}'),
     ('run.step_resolved', 'resolve_step', 'flow', 'review', 'immediate', null, 'safe_metadata', 1, '{"type": ["object", "null"], "properties": {}, "required": []}'),
     ('run.deadline_passed', 'expire_step', 'flow', 'alert', 'immediate', 'warning', 'safe_metadata', 1, '{"type": ["object", "null"], "properties": {}, "required": []}'),
+    ('run.step_stuck', 'apply_runnable', 'flow', 'alert', 'immediate', 'warning', 'safe_metadata', 1, '{"type": ["object", "null"], "properties": {}, "required": []}'),
+    ('run.route_followed', 'apply_runnable', 'flow', 'update', 'immediate', null, 'safe_metadata', 1, '{"type": ["object", "null"], "properties": {}, "required": []}'),
     ('run.signal_received', 'signal_run', 'flow', 'update', 'immediate', null, 'safe_metadata', 1, '{"type": ["object", "null"], "properties": {}, "required": []}'),
     ('run.signal_taken', 'take_signal', 'flow', 'update', 'immediate', null, 'safe_metadata', 1, '{"type": ["object", "null"], "properties": {}, "required": []}'),
     ('run.signal_awaited', 'await_signal', 'flow', 'update', 'immediate', null, 'safe_metadata', 1, '{"type": ["object", "null"], "properties": {}, "required": []}'),
