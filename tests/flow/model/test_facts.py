@@ -53,9 +53,7 @@ def test_a_fact_that_is_too_large_is_refused() -> None:
 
 
 def test_what_is_said_to_fit_does() -> None:
-    ends = [
-        ItemEnd(index=0, outcome="ok")
-    ] * 190  # the shortest entries, for which the blanks of canonical JSON weigh most
-    fact = RunnableApplied(step="m", items=many, routes=list(range(10)) * 5)
+    # The shortest entries, for which the blanks of canonical JSON weigh most.
+    fact = RunnableApplied(step="m", items=[ItemEnd(index=0, outcome="ok")] * 190, routes=list(range(10)) * 5)
     assert fact.fits
     check_data(fact.model_dump(mode="json", exclude_defaults=True))

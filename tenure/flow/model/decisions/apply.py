@@ -117,10 +117,9 @@ def _apply(unfolding: Unfolding, one: Ended, items: Items) -> None:
         return
     error = None
     if one.outcome == "error":
-        error = StepError(
-            code=line(one.error_code or one.error_class or "failed", 200), error_class=line(one.error_class, 100) if one.error_class else None,
-            message=line(one.message, 1000) if one.message else None,
-        )  # fmt: skip
+        error_class = line(one.error_class, 100) if one.error_class else None
+        code = line(one.error_code or one.error_class or "failed", 200)
+        error = StepError(code=code, error_class=error_class, message=line(one.message, 1000) if one.message else None)
         if one.dead_letter and _waits(unfolding, runnable):
             unfolding.append(StepStuck(step=runnable.step, iteration=runnable.iteration, error=error))
             return
