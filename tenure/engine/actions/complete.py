@@ -37,10 +37,9 @@ def complete_many(caller: Caller, requests: Sequence[CompleteExecution]) -> Op[l
     """
     outcomes = yield from _unacceptable(caller, requests)
     asked = [r for r, refused in zip(requests, outcomes, strict=True) if refused is None]
+    ways = {r.worker if _is_plain(r) else None for r in asked}
     completing = _complete(caller, requests, outcomes)
-    if all(_is_plain(r) for r in asked) and len({r.worker for r in asked}) <= 1:
-        return (yield from completing)
-    return (yield from caller.store.transaction(completing))
+    return (yield from (completing if len(ways) <= 1 else caller.store.transaction(completing)))
 
 
 def _complete(
