@@ -29,8 +29,9 @@ T = TypeVar("T")
 class FlowLab:
     """One tenant, one worker, whatever queues its workflows name."""
 
-    def __init__(self, bench: Bench, flow: Flow) -> None:
+    def __init__(self, bench: Bench, flow: Flow, connection: psycopg.Connection[Any] | None = None) -> None:
         self.bench = bench
+        self.connection = connection
         self.flow = flow
         bench.caller = replace(bench.caller, followers=(flow,))
         self.worker: Worker = bench.worker("w")
@@ -150,7 +151,7 @@ def memory_lab(journal: Any = None) -> FlowLab:
 def postgres_lab(connection: psycopg.Connection[Any]) -> FlowLab:
     bench = bench_on(connection)
     assert isinstance(bench.store, PostgresStore)
-    return FlowLab(bench, Flow(PostgresFlow(bench.store)))
+    return FlowLab(bench, Flow(PostgresFlow(bench.store)), connection)
 
 
 def task(name: str, **fields: Any) -> dict[str, Any]:

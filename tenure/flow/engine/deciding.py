@@ -95,7 +95,8 @@ class Deciding:
             del verbs[0]
 
     def _children(self, parents: Iterable[Moving]) -> Op[list[tuple[Moving, list[Verb]]]]:
-        asked = [(p, c) for p in parents for c in p.commands if isinstance(c, StartChild)]
+        named = {(p.uid, identity(p.uid, c)): (p, c) for p in parents for c in p.commands if isinstance(c, StartChild)}
+        asked = list(named.values())
         if not asked:
             return []
         known = yield from self.flow.storage.find_runs(

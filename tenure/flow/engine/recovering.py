@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from tenure.engine.caller import Caller
 from tenure.flow.engine.advance import advance, applying
@@ -17,8 +18,10 @@ from tenure.flow.engine.ends import end_of_run, end_of_standing
 from tenure.flow.engine.flow import Flow, flow_of
 from tenure.flow.engine.moving import Moving, Verb, open_runs
 from tenure.flow.engine.stopping import cancel_work
+from tenure.flow.engine.values import fetch
 from tenure.flow.engine.waking import next_wake
 from tenure.flow.model.bits import has
+from tenure.flow.model.data import INPUT, DataNeeded, Scope
 from tenure.flow.model.decisions.recover import decide_recover
 from tenure.flow.model.names import Runnable, parse_runnable
 from tenure.flow.model.requests import Ended
@@ -57,17 +60,55 @@ def recover(caller: Caller, run: int | None = None, *, batch: int = _BATCH) -> O
     if run is not None:
         yield from caller.store.transaction(_one(caller, run, found))
         return found
-    flow, after = flow_of(caller), 0
-    while threads := (yield from flow.storage.journal.threads(after, batch)):
-        yield from caller.store.transaction(_batch(flow, caller, threads, found))
-        after = threads[-1]
+    flow = flow_of(caller)
+    # Rows first: a parent looks at the rows of its children.
+    for each in (_rows, _batch):
+        after = 0
+        while threads := (yield from flow.storage.journal.threads(after, batch)):
+            yield from caller.store.transaction(each(flow, caller, threads, found))
+            after = threads[-1]
+    found.repaired = sorted(set(found.repaired))
     return found
 
 
 def _one(caller: Caller, run: int, found: Recovery) -> Op[None]:
     flow = flow_of(caller)
     yield from open_run(flow, caller, run)
+    children = yield from flow.storage.children(caller.tenant, [run])
+    yield from _rows(flow, caller, [run, *(child.uid for child in children)], found)
     yield from _batch(flow, caller, [run], found)
+    found.repaired = sorted(set(found.repaired))
+
+
+def _rows(flow: Flow, caller: Caller, threads: Sequence[int], found: Recovery) -> Op[None]:
+    """Bring rows to where their facts are."""
+    runs = yield from open_runs(flow, caller, threads)
+    torn = [m for m in runs.values() if (m.row.seq, m.row.head) != (m.end.rev, m.end.head)]
+    late: list[RunRow] = []
+    for moving in torn:
+        late.append((yield from _as_told(flow, caller, moving)))  # noqa: PERF401 - it yields
+    if late:
+        yield from flow.storage.write_rows(late)
+    found.rows += len(torn)
+    found.repaired += [moving.uid for moving in torn]
+
+
+def _as_told(flow: Flow, caller: Caller, moving: Moving) -> Op[RunRow]:
+    state = moving.state
+    manual = state.manual.model_dump(mode="json", exclude_none=True) if state.manual is not None else None
+    output = moving.row.output
+    if state.end is not None and state.end.output_hash is not None:
+        values: dict[str, Any] = {INPUT: moving.row.input}
+        while True:
+            try:
+                output = Scope(state, values).evaluate(moving.definition.output, "output")
+                break
+            except DataNeeded as needed:
+                values |= yield from fetch(flow, caller, needed.refs)
+    return replace(
+        moving.row, status=str(state.status), boundary=manual, seq=moving.end.rev, head=moving.end.head, output=output,
+        ended_at=state.end.at if state.end is not None else None, wake_at=next_wake(state, moving.row.started_at),
+    )  # fmt: skip
 
 
 def _batch(flow: Flow, caller: Caller, threads: Sequence[int], found: Recovery) -> Op[None]:
@@ -76,7 +117,6 @@ def _batch(flow: Flow, caller: Caller, threads: Sequence[int], found: Recovery) 
     found.runs += len(rows)
     found.corrupt += [uid for uid in rows if uid not in runs]
     found.orphans += yield from _orphans(flow, caller, [uid for uid in threads if uid not in rows])
-    torn = {m.uid for m in runs.values() if (m.row.seq, m.row.head) != (m.end.rev, m.end.head)}
     standings = yield from flow.storage.standings(sorted(runs), everything=True)
     children = yield from flow.storage.children(caller.tenant, sorted(runs))
     results = yield from flow.storage.results([s.record for s in standings if s.state == "COMPLETED" and s.record])
@@ -98,13 +138,11 @@ def _batch(flow: Flow, caller: Caller, threads: Sequence[int], found: Recovery) 
     work = {uid: [*_news(news.get(uid)), Verb(decide_recover)] for uid, m in runs.items() if m.state.end is None}
     moved = yield from advance(flow, caller, work, opened=runs)
     stray = yield from _stray(caller, runs, standings)
-    yield from _stand(flow, runs, torn)
     changed = {uid for uid, m in moved.items() if m.end.rev != before.get(uid, 0) or m.submitted}
     found.appended += sum(m.end.rev - before.get(uid, 0) for uid, m in moved.items())
     found.submitted += sum(m.submitted for m in moved.values())
     found.canceled += len(stray)
-    found.rows += len(torn)
-    found.repaired += sorted(changed | torn | stray)
+    found.repaired += sorted(changed | stray)
 
 
 def _news(ends: list[Ended] | None) -> list[Verb]:
@@ -137,23 +175,3 @@ def _orphans(flow: Flow, caller: Caller, threads: Sequence[int]) -> Op[list[int]
         if facts and facts[0].tenant == caller.tenant:
             found.append(thread)
     return found
-
-
-def _stand(flow: Flow, runs: dict[int, Moving], torn: set[int]) -> Op[None]:
-    """Bring rows to where their facts are."""
-    late: list[RunRow] = []
-    for uid in sorted(torn):
-        moving = runs[uid]
-        if moving.row.seq == moving.end.rev and moving.row.head == moving.end.head:
-            continue  # what was appended brought its row with it
-        state = moving.state
-        manual = state.manual.model_dump(mode="json", exclude_none=True) if state.manual is not None else None
-        late.append(
-            replace(
-                moving.row, status=str(state.status), boundary=manual, seq=moving.end.rev, head=moving.end.head,
-                ended_at=state.end.at if state.end is not None else None,
-                wake_at=next_wake(state, moving.row.started_at),
-            )
-        )  # fmt: skip
-    if late:
-        yield from flow.storage.write_rows(late)

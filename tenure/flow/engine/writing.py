@@ -47,7 +47,9 @@ def write(flow: Flow, caller: Caller, moved: Sequence[Moving]) -> Op[list[tuple[
 
 def _plan(flow: Flow, caller: Caller, moved: Sequence[Moving]) -> Op[tuple[list[Planned], list[RunnableRow]]]:
     """Give each runnable that is to be submitted its subject; one that is there already is left."""
-    asked = [(moving, c) for moving in moved for c in moving.commands if isinstance(c, Submit)]
+    # Each once: what is planned now, a recovery in the same round asks for again.
+    named = {(m.uid, str(c.runnable)): (m, c) for m in moved for c in m.commands if isinstance(c, Submit)}
+    asked = list(named.values())
     if not asked:
         return [], []
     keys = {(moving.uid, str(c.runnable)) for moving, c in asked}
