@@ -121,7 +121,7 @@ class Gateway:
             await connection.execute(_ACT_AS, prepare=False)
 
     async def _check(self, connection: psycopg.AsyncConnection[Any]) -> None:
-        if self._rest.was_long(connection.info.backend_pid):
+        if self._rest.in_doubt(connection):
             await AsyncConnectionPool.check_connection(connection)
 
 

@@ -149,7 +149,7 @@ class Tenure(Actions, TaskRegistry, Reaching):
         self._sessions[connection.info.backend_pid] = opened(connection)
 
     def _check(self, connection: psycopg.Connection[Any]) -> None:
-        if self._rest.was_long(connection.info.backend_pid):
+        if self._rest.in_doubt(connection):
             ConnectionPool.check_connection(connection)
 
     def close(self) -> None:
@@ -299,7 +299,7 @@ class AsyncTenure(Actions, TaskRegistry, Reaching):
         self._sessions[connection.info.backend_pid] = await opened_async(connection)
 
     async def _check(self, connection: psycopg.AsyncConnection[Any]) -> None:
-        if self._rest.was_long(connection.info.backend_pid):
+        if self._rest.in_doubt(connection):
             await AsyncConnectionPool.check_connection(connection)
 
     async def close(self) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import select
 import time
 from dataclasses import dataclass
 from datetime import datetime
@@ -74,18 +75,29 @@ def _session(connection: psycopg.Connection[Any] | psycopg.AsyncConnection[Any],
 
 
 class Rest:
-    """How long connections lay idle: only one that rested for a while is asked for a sign of life before use."""
+    """Which connections are asked for a sign of life before use: those that lay idle for a while, or that something came
+    from. A server that goes away closes its end, so what it left behind is told apart without a round trip, and nothing
+    that might have been done is sent twice.
+    """
 
     _LONG = 1.0
 
     def __init__(self) -> None:
         self._used: dict[int, float] = {}
 
-    def was_long(self, backend_pid: int) -> bool:
-        """True where the connection was not used for a second; it counts as used now."""
-        now = time.monotonic()
+    def in_doubt(self, connection: psycopg.Connection[Any] | psycopg.AsyncConnection[Any]) -> bool:
+        """True where it was not used for a second, or has something to read; it counts as used now."""
+        now, backend_pid = time.monotonic(), connection.info.backend_pid
         before, self._used[backend_pid] = self._used.get(backend_pid, 0.0), now
-        return now - before > self._LONG
+        return now - before > self._LONG or _stirred(connection)
+
+
+def _stirred(connection: psycopg.Connection[Any] | psycopg.AsyncConnection[Any]) -> bool:
+    if connection.closed:
+        return True
+    poll = select.poll()
+    poll.register(connection.fileno(), select.POLLIN)
+    return bool(poll.poll(0))
 
 
 def reachable(dsn: str) -> None:

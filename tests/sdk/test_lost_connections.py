@@ -1,0 +1,70 @@
+"""A server that restarted is not noticed by who calls next: no call is lost, and none is made twice."""
+
+from __future__ import annotations
+
+import time
+
+import psycopg
+import pytest
+
+from tenure import AsyncTenure, Tenure
+from tenure.sdk.session import Rest
+from tenure.store.postgres.migrate import migrate
+
+
+@pytest.fixture(autouse=True)
+def just_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No connection ever rests so long that it would be asked for that reason."""
+    monkeypatch.setattr(Rest, "_LONG", 3600.0)
+
+
+def cut_all(dsn: str) -> int:
+    """End every session of the database but this one, and wait until they are gone; how many there were."""
+    others = "from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()"
+    others += " and backend_type = 'client backend'"
+    with psycopg.connect(dsn, autocommit=True) as connection:
+        cut = len(connection.execute(f"select pg_terminate_backend(pid) {others}").fetchall())
+        deadline = time.monotonic() + 20
+        while connection.execute(f"select 1 {others}").fetchone():
+            assert time.monotonic() < deadline
+            time.sleep(0.005)
+    return cut
+
+
+def test_the_next_calls_after_all_sessions_were_ended_work(database_with_orders, app):
+    first = app.submit(queue_key="q")
+    assert cut_all(database_with_orders) >= 1
+
+    second = app.submit(queue_key="q")
+    cut_all(database_with_orders)
+    app.hold(second.subject, reason="look at it")
+
+    assert [item.envelope.uid for item in app.queue_items("q")] == [first.subject]
+
+
+async def test_the_next_calls_of_the_async_client_work_too(database_with_orders, async_app):
+    first = await async_app.submit(queue_key="q")
+    assert cut_all(database_with_orders) >= 1
+
+    second = await async_app.submit(queue_key="q")
+    cut_all(database_with_orders)
+    await async_app.hold(second.subject, reason="look at it")
+
+    assert [item.envelope.uid for item in await async_app.queue_items("q")] == [first.subject]
+
+
+async def test_a_restart_of_the_server_is_not_noticed(make_cluster):
+    cluster = make_cluster()
+    dsn = cluster.start()
+    migrate(dsn)
+    with Tenure(dsn) as app:
+        async with AsyncTenure(dsn) as async_app:
+            app.define_queue("q")
+            await async_app.submit(queue_key="q")
+            cluster.stop("immediate")
+            cluster.start()
+
+            app.submit(queue_key="q")
+            await async_app.submit(queue_key="q")
+
+            assert len(app.queue_items("q")) == 3
