@@ -1,5 +1,5 @@
 -- How many visible subjects of a queue come before one of them, counted up to a limit; nothing where it is not visible.
--- Reads the index `claimable` from its start, at most `limit` rows of it that are on offer.
+-- Reads the index `claimable` from its start (in `ahead_in_order`), at most `limit` rows of it that are on offer.
 with q as materialized (
     select q.tenant, q.queue_key, tenure.now() as now
     from tenure.queue q where q.tenant = %(tenant)s and q.queue_key = %(queue_key)s and q.retired_at is null),
@@ -17,17 +17,7 @@ place as materialized (
 select least(%(limit)s, ready.ahead + late.ahead) as ahead
 from place p
 cross join lateral (
-    select count(*) as ahead
-    from (
-        select from tenure.queue q
-        cross join lateral (select tenure.now() as now, tenure.took_over(q) as taken_over offset 0) s
-        cross join lateral (
-            select from tenure.execution e
-            where e.tenant = q.tenant and e.next_queue_key = q.queue_key and e.claimable and tenure.on_offer(e, q, s.now, s.taken_over)
-                and (-e.priority, coalesce(e.due_at, 'infinity'::timestamptz), e.eligible_at, e.created_at, e.uid)
-                    < (p.rank, p.due, p.since, p.created_at, p.uid)
-            limit %(limit)s) e
-        where q.tenant = %(tenant)s and q.queue_key = %(queue_key)s and q.retired_at is null) before) ready
+    select tenure.ahead_in_order(%(tenant)s, %(queue_key)s, p.rank, p.due, p.since, p.created_at, p.uid, %(limit)s) as ahead offset 0) ready
 cross join lateral (
     select count(*) as ahead from late l
     where (l.rank, l.due, l.since, l.created_at, l.uid) < (p.rank, p.due, p.since, p.created_at, p.uid)) late

@@ -1,18 +1,8 @@
 -- What is visible in a queue, in execution order, from a key on.
--- Reads the index `claimable` from the key on, and sorts only what the next claim has to promote or to take over.
+-- Reads the index `claimable` from the key on (in `in_order`), and sorts only what the next claim has to promote or to take over.
 with visible as (
     select e.uid, e.rank, e.due, e.since, e.created_at
-    from tenure.queue q
-    cross join lateral (select tenure.now() as now, tenure.took_over(q) as taken_over offset 0) s
-    cross join lateral (
-        select e.uid, -e.priority as rank, coalesce(e.due_at, 'infinity'::timestamptz) as due, e.eligible_at as since, e.created_at
-        from tenure.execution e
-        where e.tenant = q.tenant and e.next_queue_key = q.queue_key and e.claimable and tenure.on_offer(e, q, s.now, s.taken_over)
-            and (-e.priority, coalesce(e.due_at, 'infinity'::timestamptz), e.eligible_at, e.created_at, e.uid)
-                > (%(after_priority)s::int, %(after_due)s::timestamptz, %(after_eligible)s::timestamptz, %(after_created)s::timestamptz, %(after_uid)s::bigint)
-        order by -e.priority, coalesce(e.due_at, 'infinity'::timestamptz), e.eligible_at, e.created_at, e.uid
-        limit %(limit)s) e
-    where q.tenant = %(tenant)s and q.queue_key = %(queue_key)s and q.retired_at is null
+    from tenure.in_order(%(tenant)s, %(queue_key)s, %(after_priority)s::int, %(after_due)s::timestamptz, %(after_eligible)s::timestamptz, %(after_created)s::timestamptz, %(after_uid)s::bigint, %(limit)s) e
     union all
     select u.uid, -e.priority, coalesce(e.due_at, 'infinity'::timestamptz), u.since, e.created_at
     from tenure.unswept(%(tenant)s, %(queue_key)s, tenure.now()) u
