@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import psycopg
+from psycopg import sql
 
 from tenure.model.errors import TenureError
 from tenure.sdk.client import Tenure
@@ -33,7 +34,7 @@ def populate(dsn: str) -> Population:
             subject = _work(client)
             tenants.append(client.caller.tenant)
             subjects[client.caller.tenant] = subject
-    _runs(dsn, tenants)
+    _fill(dsn, tenants)
     return Population(dsn, tenants[0], tenants[1], subjects)
 
 
@@ -57,34 +58,38 @@ def _work(client: Tenure) -> int:
     return subject
 
 
-def _runs(dsn: str, tenants: list[int]) -> None:
-    """Rows of runs, past the law: what is tested is who sees them, not what they say."""
+#: What a value of a type looks like; a column whose constraint wants another is named below.
+_VALUES = {
+    "bigint": "nextval('tenure.uid')", "integer": "1", "smallint": "1", "text": "'x'", "jsonb": "'{}'", "boolean": "false",
+    "bytea": "sha256(random()::text::bytea)", "timestamp with time zone": "now()", "text[]": "'{}'",
+    "double precision": "1", "interval": "'1 s'", "name": "'x'",
+}  # fmt: skip
+_WANTED = {("run", "status"): "'RUNNING'"}
+
+
+def _fill(dsn: str, tenants: list[int]) -> None:
+    """A row in every table that has none of a tenant, past the law: what is tested is who sees it, not what it says."""
     with psycopg.connect(dsn, autocommit=True) as connection:
         connection.execute("set session_replication_role = replica")
-        for tenant in tenants:
-            workflow, run = (_uid(connection) for _ in "12")
-            connection.execute(
-                "insert into tenure.workflow (uid, tenant, name, version, definition, fingerprint, created_at, seq, head)"
-                " values (%s, %s, 'w', 1, '{}', sha256('w'), now(), 1, sha256('w'))", [workflow, tenant],
-            )  # fmt: skip
-            connection.execute(
-                "insert into tenure.run (uid, tenant, workflow, status, name, input_hash, started_at, seq, head)"
-                " values (%s, %s, %s, 'RUNNING', 'w', sha256('i'), now(), 1, sha256('r'))", [run, tenant, workflow],
-            )  # fmt: skip
-            connection.execute(
-                "insert into tenure.runnable (subject, tenant, run, runnable_key, step, iteration)"
-                " values (%s, %s, %s, 'k', 's', 1)", [_uid(connection), tenant, run],
-            )  # fmt: skip
-            connection.execute(
-                "insert into tenure.run_payload (run, tenant, seq, data) values (%s, %s, 1, '{}')", [run, tenant]
-            )
-            connection.execute(
-                "insert into tenure.journal_checkpoint (thread, tenant, rev, head, format, state)"
-                " values (%s, %s, 1, sha256('r'), 1, '{}')", [run, tenant],
-            )  # fmt: skip
+        tables = connection.execute(
+            "select c.relname from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attname = 'tenant'"
+            " where c.relnamespace = 'tenure'::regnamespace and c.relkind in ('r', 'p') and not a.attisdropped"
+        ).fetchall()
+        for (table,) in tables:
+            for tenant in tenants:
+                _fill_one(connection, table, tenant)
 
 
-def _uid(connection: psycopg.Connection[Any]) -> int:
-    row = connection.execute("select nextval('tenure.uid')").fetchone()
-    assert row is not None
-    return int(row[0])
+def _fill_one(connection: psycopg.Connection[Any], table: str, tenant: int) -> None:
+    name = sql.Identifier("tenure", table)
+    if connection.execute(sql.SQL("select from {} where tenant = %s").format(name), [tenant]).rowcount:
+        return
+    needed = connection.execute(
+        "select attname, format_type(atttypid, null) from pg_attribute where attrelid = ('tenure.' || %s)::regclass"
+        " and attnum > 0 and attnotnull and not atthasdef and attidentity = '' and not attisdropped", [table],
+    ).fetchall()  # fmt: skip
+    values = [
+        str(tenant) if column == "tenant" else _WANTED.get((table, column)) or _VALUES[kind] for column, kind in needed
+    ]
+    columns = sql.SQL(", ").join(sql.Identifier(column) for column, _ in needed)
+    connection.execute(sql.SQL("insert into {} ({}) values ({})").format(name, columns, sql.SQL(", ".join(values))))

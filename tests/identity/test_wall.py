@@ -13,7 +13,12 @@ from tests.identity.populated import Population, populate
 
 #: Relations without a tenant: what they hold is the same for everybody.
 SHARED = {"fact_type", "migration", "api_right"}
-DEFINERS = {"authenticate", "signing_in", "signed_in_elsewhere"}
+#: What is no evidence, and is thinned out by those who write it.
+TELEMETRY = {"queue_sample"}
+#: Functions above the wall, and whether anybody may call them: those ask themselves what the caller may see.
+DEFINERS = {
+    "authenticate": False, "signing_in": False, "signed_in_elsewhere": False, "in_order": True, "ahead_in_order": True,
+}  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -89,15 +94,53 @@ def test_every_view_shows_what_its_reader_may_see(owner: psycopg.Connection) -> 
     assert [name for name, options in views if "security_invoker=true" not in options] == []
 
 
-def test_only_what_is_asked_before_the_tenant_is_known_runs_above_the_wall(owner: psycopg.Connection) -> None:
+def test_only_a_few_functions_run_above_the_wall(owner: psycopg.Connection) -> None:
     definers = owner.execute(
         """
         select proname, array_to_string(proconfig, ','), has_function_privilege('public', oid, 'execute')
         from pg_proc where pronamespace = 'tenure'::regnamespace and prosecdef
         """
     ).fetchall()
-    assert {name for name, _, _ in definers} == DEFINERS
-    assert {(path, public) for _, path, public in definers} == {("search_path=pg_catalog, pg_temp", False)}
+    assert {name: public for name, _, public in definers} == DEFINERS
+    assert all(path.startswith("search_path=pg_catalog, pg_temp") for _, path, _ in definers)
+
+
+_IN_ORDER = """
+select count(*) from tenure.in_order(%s, 'q', -32768, '-infinity', '-infinity', '-infinity', 0, 100)
+"""
+_AHEAD = "select tenure.ahead_in_order(%s, 'q', 32767, 'infinity', 'infinity', 'infinity', 9e18::bigint, 100)"
+
+
+@pytest.mark.parametrize("asked", [_IN_ORDER, _AHEAD])
+def test_the_order_of_a_queue_is_shown_to_whoever_may_see_its_subjects(
+    owner: psycopg.Connection, server: psycopg.Connection, people: Population, asked: str
+) -> None:
+    def seen(connection: psycopg.Connection, tenant: int) -> int:
+        row = connection.execute(asked, [tenant]).fetchone()
+        assert row is not None
+        return int(row[0])
+
+    assert seen(owner, people.ours) == seen(owner, people.theirs) == 1
+    for tenant, expected in ((people.ours, (1, 0)), (people.theirs, (0, 1)), (None, (0, 0))):
+        as_tenant(server, tenant)
+        assert (seen(server, people.ours), seen(server, people.theirs)) == expected
+    with psycopg.connect(people.dsn) as fresh:
+        fresh.execute("set role tenure_api")
+        assert (seen(fresh, people.ours), seen(fresh, people.theirs)) == (0, 0)
+
+
+@pytest.mark.parametrize("granted", [True, False])
+def test_a_role_that_a_dba_made_sees_the_order_where_it_may_read_subjects(
+    owner: psycopg.Connection, people: Population, granted: bool
+) -> None:
+    with owner.transaction(force_rollback=True):
+        owner.execute("create role reporter; grant usage on schema tenure to reporter")
+        if granted:
+            owner.execute("grant select on all tables in schema tenure to reporter")
+        owner.execute("set local role reporter")
+        assert owner.execute(_IN_ORDER, [people.ours]).fetchone() == ((1,) if granted else (0,))
+        if granted:
+            assert counted(owner, "subject", "tenant", [people.ours, people.theirs]) > 0
 
 
 def test_the_population_has_something_of_each_tenant_everywhere(owner: psycopg.Connection, people: Population) -> None:
@@ -154,7 +197,11 @@ def test_nothing_is_written_for_another_tenant(
             given = _try(server, sql.SQL("update tenure.{0} set {1} = %s").format(
                 sql.Identifier(relation), sql.Identifier(key)), people.theirs)  # fmt: skip
             assert given in (0, "42501", "TN001", "TN002", "TN003"), f"giving away {relation}: {given}"
-            assert _try(server, sql.SQL("delete from tenure.{}").format(sql.Identifier(relation))) == "42501"
+            gone = _try(server, sql.SQL("delete from tenure.{}").format(sql.Identifier(relation)))
+            if relation in TELEMETRY:
+                assert gone == counted(owner, relation, key, [tenant or 0])
+            else:
+                assert gone == "42501", f"delete from {relation}"
             assert _try(server, sql.SQL("truncate tenure.{} cascade").format(sql.Identifier(relation))) == "42501"
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import Any
 
 import psycopg
@@ -44,7 +45,7 @@ NOT_SERVED = {
     "subject_count", "subjects_after", "unproved_data", "unregistered_fact_types", "untold_attempts", "insert_tenant",
 }  # fmt: skip
 #: Statements of workflow runs, which are not served over HTTP.
-RUNS = re.compile(r"journal|checkpoint|run|workflow|next_wake|payloads|results")
+RUNS = re.compile(r"journal|checkpoint|run|workflow|wake|payloads|results")
 
 
 @dataclass
@@ -146,6 +147,14 @@ def _proved(lived: Lived) -> Op[Any]:
     return found
 
 
+def _sampled(lived: Lived) -> Op[Any]:
+    """Count all queues, and read what was counted."""
+    caller = lived.scene.caller
+    yield from ops.sample_queues(caller)
+    yield from ops.queue_samples(caller, "main", since=datetime(2026, 1, 1, tzinfo=UTC))
+    return (yield from caller.store.latest_counts(caller.tenant, ["main", "ripe"], 60))
+
+
 def _late_items(lived: Lived) -> Op[Any]:
     """A page from a key on that lies behind three quarters of the queue."""
     order = lived.late
@@ -186,6 +195,7 @@ LOOKS: dict[str, Look] = {
     "origins": lambda lived: lived.scene.caller.store.origins(lived.tenant, lived.scene.subjects),
     "how far the ledger is": lambda lived: Horizon().look(lived.scene.caller.store),
     "ledger": lambda lived: lived.scene.caller.store.ledger_after(lived.tenant, 1, 2000, 100),
+    "sample the queues": _sampled,
     "principals": _operation(ops.principals_all, limit=50),
     "create a principal": _operation(ops.create_principal, "user:fresh", roles=["admin"]),
     "change a principal": _operation(ops.change_principal, "user:p7", roles=["admin"]),
