@@ -38,7 +38,7 @@ _BY_FUNCTION = {"items"}
 _INDEXES = {
     ("claim", "execution"): {"claimable", "deferred", "execution_pkey"},
     ("claim", "attempt"): {"lease_expiry"},
-    ("items", "execution"): {"claimable", "execution_pkey"},
+    ("items", "execution"): {"claimable", "deferred", "execution_pkey"},
     ("promote", "execution"): {"deferred", "execution_pkey"},
     ("next_due", "execution"): {"deferred"},
     ("next_due", "attempt"): {"lease_expiry"},
