@@ -55,7 +55,3 @@ begin atomic
             limit at_most) e
         where tenure.may_see(for_tenant) and q.tenant = for_tenant and q.queue_key = for_queue and q.retired_at is null) before;
 end;
-
--- What came since stands behind the wall too.
-insert into api_right (relation, rights) values ('queue_sample', 'select, insert, update, delete');
-select admit_api();
