@@ -150,7 +150,9 @@ def test_the_cost_of_a_row_grows_with_the_height_of_an_index_at_most(
 def test_a_statement_uses_the_indexes_that_were_made_for_it(
     found: dict[str, list[Finding]], statement: str, table: str
 ) -> None:
-    plans = [plan for f in found[statement] for plan in (f.ran.plan, *(f.ran.nested if statement in _BY_FUNCTION else ()))]
+    plans = [
+        plan for f in found[statement] for plan in (f.ran.plan, *(f.ran.nested if statement in _BY_FUNCTION else ()))
+    ]
     used = {index for plan in plans for index in plan.indexes(table)}
     assert used == _INDEXES[statement, table]
 
