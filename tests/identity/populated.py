@@ -46,6 +46,7 @@ def _work(client: Tenure) -> int:
     client.submit(queue_key="q", parents=[subject], idempotency_key="same")
     client.submit(queue_key="q")
     held = client.submit(queue_key="q").subject
+    client.release_lease(client.claim(worker, "q")[0])
     lease, failed = client.claim(worker, "q", limit=2, start=True)
     client.complete(lease)
     client.fail(failed, retryable=False)

@@ -77,6 +77,16 @@ def _settled(dsn: str, key: str, crowd: Crowd) -> tuple[Lab, Scene]:
     for statement in _TROUBLE:
         lab.sql(statement.format(tenant=lab.tenant, queue=queue.uid, worker=idle.uid))
     lab.sql("set session_replication_role = origin")
+    lab.sql("set session_replication_role = replica")
+    lab.sql(
+        "update tenure.subject set name = 'sample-' || uid, correlation_id = 'c' || uid %% 100"
+        " where tenant = %s and uid %% 3 = 0", lab.tenant,
+    )  # fmt: skip
+    lab.sql(
+        "update tenure.attempt set lease_status = case when uid %% 5 = 0 then 'RELEASED' else 'EXPIRED' end::tenure.lease_status,"
+        " record_status = 'EXPIRED' where tenant = %s and lease_status = 'COMPLETED' and uid %% 3 = 0", lab.tenant,
+    )  # fmt: skip
+    lab.sql("set session_replication_role = origin")
     leases = lab.sql(
         "select uid from tenure.attempt where worker = %s and queue = %s and lease_status = 'ACTIVE' order by uid desc limit 600",
         holders[0].uid, queue.uid,
@@ -124,7 +134,7 @@ def lived(module_database: str) -> Lived:
     made.lease, made.worker = scene.leases[0], scene.holder.uid
     lab.close()
     with psycopg.connect(module_database, autocommit=True) as connection:
-        connection.execute("analyze")
+        connection.execute("vacuum analyze")
     return made
 
 
@@ -196,6 +206,14 @@ LOOKS: dict[str, Look] = {
     "how far the ledger is": lambda lived: Horizon().look(lived.scene.caller.store),
     "ledger": lambda lived: lived.scene.caller.store.ledger_after(lived.tenant, 1, 2000, 100),
     "sample the queues": _sampled,
+    "chosen items": _operation(ops.chosen_items, "main", site="north", limit=50),
+    "chosen items later on": lambda lived: ops.chosen_items(
+        lived.scene.caller, "main", site="north", limit=50, after=lived.late
+    ),
+    "subjects by name": _operation(ops.find_subjects, name="sample-1", limit=50),
+    "subjects by correlation": _operation(ops.find_subjects, correlation_id="c1", limit=50),
+    "subjects": _operation(ops.find_subjects, limit=50),
+    "leases that were released": _operation(ops.leases, LeaseStatus.RELEASED, limit=50),
     "principals": _operation(ops.principals_all, limit=50),
     "create a principal": _operation(ops.create_principal, "user:fresh", roles=["admin"]),
     "change a principal": _operation(ops.change_principal, "user:p7", roles=["admin"]),
@@ -273,13 +291,15 @@ def _way(node: dict[str, Any]) -> str:
     return " and ".join(below) or str(node["Node Type"])
 
 
-def _judge(pairs: list[tuple[Ran, Ran]], sessions: Sessions) -> list[str]:
-    """What is worse behind the wall. Behind a pooler, where nothing is set, only whether more is read."""
+def _judge(pairs: list[tuple[Ran, Ran]], direct: bool, hot: bool = False) -> list[str]:
+    """What is worse behind the wall. Behind a pooler, where nothing is set, only whether more is read.
+
+    What is hot uses the very same indexes; what is not may use one that reads less.
+    """
     told = []
-    direct = sessions.direct
     for owner, server in pairs:
         free, walled = _read(owner), _read(server)
-        if direct and _deep(walled) != _deep(free):
+        if direct and hot and _deep(walled) != _deep(free):
             told.append(f"{server.statement}: by {walled.keys() - free.keys()}, not by {free.keys() - walled.keys()}")
         told += [
             f"{server.statement}: {walled[key]:.0f} rows of {key}, {rows:.0f} without the wall"
@@ -308,7 +328,7 @@ def test_hot_statements_keep_their_indexes(sessions: Sessions, lived: Lived, act
     for batch in (1, min(500, act.batches[-1])):
         handled, pairs = _beside(sessions, lambda batch=batch: act.perform(lived.scene, batch))  # type: ignore[misc]
         assert handled >= 1
-        assert _judge(pairs, sessions) == []
+        assert _judge(pairs, sessions.direct, hot=True) == []
 
 
 @pytest.mark.parametrize("look", LOOKS)
@@ -316,7 +336,7 @@ def test_other_statements_keep_their_indexes(sessions: Sessions, lived: Lived, l
     answer, pairs = _beside(sessions, lambda: LOOKS[look](lived))
     assert pairs
     assert answer is not None or look == "find_subject"
-    assert _judge(pairs, sessions) == []
+    assert _judge(pairs, sessions.direct) == []
 
 
 def test_every_statement_that_a_server_runs_was_looked_at(sessions: Sessions) -> None:

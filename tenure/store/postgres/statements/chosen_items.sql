@@ -1,17 +1,10 @@
 -- What is visible in a queue, of these sites, platforms, assays and states only, in execution order, from a key on.
--- Reads at most `scan` rows of the index `claimable` from the key on, and says where it stopped when there are more: the
+-- Reads at most `scan` rows of the index `claimable` from the key on (in `claimable_in_order`), and says where it stopped when there are more: the
 -- first row tells of that, and has an item only where one was found.
 with scanned as materialized (
     select e.*
     from tenure.queue q
-    cross join lateral (
-        select e.uid, -e.priority as rank, coalesce(e.due_at, 'infinity'::timestamptz) as due, e.eligible_at as since, e.created_at
-        from tenure.execution e
-        where e.tenant = q.tenant and e.next_queue_key = q.queue_key and e.claimable
-            and (-e.priority, coalesce(e.due_at, 'infinity'::timestamptz), e.eligible_at, e.created_at, e.uid)
-                > (%(after_priority)s::int, %(after_due)s::timestamptz, %(after_eligible)s::timestamptz, %(after_created)s::timestamptz, %(after_uid)s::bigint)
-        order by -e.priority, coalesce(e.due_at, 'infinity'::timestamptz), e.eligible_at, e.created_at, e.uid
-        limit %(scan)s) e
+    cross join tenure.claimable_in_order(q.tenant, q.queue_key, %(after_priority)s::int, %(after_due)s::timestamptz, %(after_eligible)s::timestamptz, %(after_created)s::timestamptz, %(after_uid)s::bigint, %(scan)s) e
     where q.tenant = %(tenant)s and q.queue_key = %(queue_key)s and q.retired_at is null),
 reached as materialized (
     select s.* from scanned s
