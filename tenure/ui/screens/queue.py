@@ -6,16 +6,17 @@ from typing import Any
 
 from tenure.engine.caller import Caller
 from tenure.model.errors import QueueUnknown
-from tenure.model.ordering import OrderKey, order_key
+from tenure.model.ordering import OrderKey
 from tenure.model.queue import Queue
 from tenure.model.roles import Permission
 from tenure.model.states import State
 from tenure.sdk import operations as ops
 from tenure.store.operation import Op
-from tenure.store.records import Item, QueueCounts, QueueSample
+from tenure.store.records import Item, ItemPage, QueueCounts, QueueSample
 from tenure.ui import cells, places
 from tenure.ui.actions import on_desk
 from tenure.ui.actions.action import button
+from tenure.ui.components.filters import Filters
 from tenure.ui.components.heading import Heading
 from tenure.ui.components.listing import Listing
 from tenure.ui.components.properties import Properties
@@ -39,6 +40,14 @@ _COLUMNS = [
 
 
 _LAPSED = "its lease ran out"
+_TAGS = ("site", "platform", "assay")
+_FILTERS = [
+    *({"name": name, "label": name.title()} for name in _TAGS),
+    {"name": "state", "label": "State", "options": [
+        (str(state), str(state).lower().replace("_", " ")) for state in (State.READY, State.FAILED_RETRYABLE, State.RUNNING)
+    ]},
+]  # fmt: skip
+_NONE_FITS = {"title": "Nothing here fits", "text": "Looked as far as one page looks: go on with Next, or clear the filters."}
 
 
 class QueueScreen(Screen):
@@ -49,16 +58,23 @@ class QueueScreen(Screen):
         self.title = self.path["queue_key"]
         self._pages: Pages[OrderKey] = getattr(self, "_pages", Pages())
         self._course: Course = getattr(self, "_course", Course())
-        self._queue, self._counts, rows, self._samples = await self.visitor.read(self._read)
-        self._items = self._pages.cut(rows)
+        self._chosen: dict[str, str] = getattr(self, "_chosen", {})
+        self._queue, self._counts, page, self._samples = await self.visitor.read(self._read)
+        self._items = list(page.items)
+        self._pages.more = page.next_after is not None
+        self._next = page.next_after
 
-    def _read(self, caller: Caller) -> Op[tuple[Queue, QueueCounts, list[Item], list[QueueSample]]]:
+    def _read(self, caller: Caller) -> Op[tuple[Queue, QueueCounts, ItemPage, list[QueueSample]]]:
         key = self.path["queue_key"]
         queue = yield from ops.queue(caller, key)
         if queue is None:
             raise QueueUnknown(f"There is no queue {key!r}.", "Look at the list of queues.")
         counts = yield from ops.metrics(caller, [key])
-        items = yield from ops.queue_items(caller, key, limit=PAGE + 1, after=self._pages.after)
+        states = [State(self._chosen["state"])] if self._chosen.get("state") in list(State) else None
+        items = yield from ops.chosen_items(
+            caller, key, limit=PAGE, after=self._pages.after, states=states,
+            **{name: self._chosen.get(name) or None for name in _TAGS},
+        )  # fmt: skip
         samples = yield from self._course.read(caller, key)
         return queue, counts[0], items, samples
 
@@ -71,6 +87,8 @@ class QueueScreen(Screen):
         self._tiles = Tiles(label="This queue", tiles=[])
         self._course.build(self.page.refresh)
         with section("Items in execution order"):
+            self._filters = Filters(label="Narrow the items", fields=_FILTERS, values={})
+            self._filters.when("change", self._narrow)
             self._listing = Listing(
                 label="Items in execution order", columns=_COLUMNS, rows=[], walk=True, empty=None, selected=[]
             )
@@ -90,9 +108,10 @@ class QueueScreen(Screen):
         self._heading.show(marks=marks, text=queue.display_name or None, acts=[claim])
         self._tiles.show(tiles=_tiles(counts))
         self._course.show(self._samples)
+        self._filters.show(values=self._chosen)
         self._listing.show(
             rows=[self._row(item) for item in self._items], back=self._pages.back, more=self._pages.more,
-            empty=_empty(counts),
+            empty=_NONE_FITS if any(self._chosen.values()) else _empty(counts),
         )  # fmt: skip
         self._policy.show(fields=_policy(queue))
 
@@ -114,8 +133,12 @@ class QueueScreen(Screen):
         }  # fmt: skip
 
     async def _turn(self, way: str) -> None:
-        last = self._items[-1] if self._items else None
-        self._pages.turn(str(way), order_key(last.envelope, last.eligible_at) if last else None)
+        self._pages.turn(str(way), self._next)
+        await self.page.refresh()
+
+    async def _narrow(self, chosen: dict[str, str]) -> None:
+        self._chosen = {str(name): str(value) for name, value in chosen.items()}
+        self._pages.restart()
         await self.page.refresh()
 
     def _claim(self, subject: str | None) -> Any:
