@@ -117,23 +117,26 @@ class Page:
             await self._loaded(screen)
             if (other := screen.elsewhere()) is not None:
                 self._shell.run_method("replace", other)
+            self._put(screen)
+            self._stale = False
         except _KNOWN as error:
             self._trouble(error)
-            screen = ProblemScreen.of(self, error)
+            self._put(ProblemScreen.of(self, error))
             self._stale = not isinstance(error, NotFound)
         except Exception as error:
-            screen = ProblemScreen.of(self, self._incident(error))
+            self._put(ProblemScreen.of(self, self._incident(error)))
             self._stale = True
-        else:
-            self._stale = False
+        with self._client:
+            self._shell.show(current=route.place_of(parts.path))
+            ui.page_title(self._title())
+
+    def _put(self, screen: Screen) -> None:
         self._screen = screen
         with self._client:
             self._content.clear()
             with self._content:
                 screen.build()
                 screen.update()
-            self._shell.show(current=route.place_of(parts.path))
-            ui.page_title(self._title())
 
     async def _look(self) -> None:
         if self._client.is_deleted:

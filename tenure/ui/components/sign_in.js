@@ -17,7 +17,7 @@ export default {
           <input id="tn-password" name="password" type="password" v-model="password" autocomplete="current-password" required></div>
         <div v-if="problem" class="tn-problem" role="alert"><p><b>{{ problem.detail }}</b></p><p v-if="problem.hint">{{ problem.hint }}</p></div>
         <button class="tn-button is-primary" :disabled="busy">{{ busy ? 'Signing in …' : 'Sign in' }}</button>
-        <a v-if="single" class="tn-button" :href="`${single.href}?next=${encodeURIComponent(next)}`">{{ single.label }}</a>
+        <a v-if="single" class="tn-button" :href="single.href">{{ single.label }}</a>
       </form>
     </main>`,
   methods: {

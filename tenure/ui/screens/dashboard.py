@@ -100,7 +100,10 @@ def _row(queue: Queue, counts: QueueCounts) -> dict[str, Any]:
         "cells": [
             cells.mono(queue.queue_key, href=href, sub=", ".join(notes) or None), cells.number(counts.queue_depth),
             cells.text(age(counts.oldest_job_age_seconds)), cells.number(counts.active_leases),
-            cells.number(counts.held_count, tone="hold"),
+            cells.number(
+                counts.held_count, tone="hold",
+                href=places.workbench("holds", queue=queue.queue_key) if counts.held_count else None,
+            ),
             cells.number(
                 counts.dead_letter_count, tone="bad",
                 href=places.workbench("dead-letters", queue=queue.queue_key) if counts.dead_letter_count else None,

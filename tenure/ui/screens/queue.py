@@ -47,7 +47,10 @@ _FILTERS = [
         (str(state), str(state).lower().replace("_", " ")) for state in (State.READY, State.FAILED_RETRYABLE, State.RUNNING)
     ]},
 ]  # fmt: skip
-_NONE_FITS = {"title": "Nothing here fits", "text": "Looked as far as one page looks: go on with Next, or clear the filters."}
+_NONE_FITS = {
+    "title": "Nothing here fits",
+    "text": "Looked as far as one page looks: go on with Next, or clear the filters.",
+}
 
 
 class QueueScreen(Screen):
@@ -152,8 +155,9 @@ def _tiles(counts: QueueCounts) -> list[dict[str, Any]]:
         {"label": "Depth", "cell": cells.number(counts.queue_depth)},
         {"label": "Oldest", "cell": cells.text(age(counts.oldest_job_age_seconds))},
         {"label": "Active leases", "cell": cells.number(counts.active_leases)},
-        {"label": "Held", "cell": cells.number(held, href=places.workbench("holds")), "tone": "hold" if held else None},
-        {"label": "Dead letters", "cell": cells.number(dead, href=places.workbench("dead-letters")),
+        {"label": "Held", "cell": cells.number(held, href=places.workbench("holds", queue=counts.queue_key)),
+         "tone": "hold" if held else None},
+        {"label": "Dead letters", "cell": cells.number(dead, href=places.workbench("dead-letters", queue=counts.queue_key)),
          "tone": "bad" if dead else None},
         {"label": "Workers online", "cell": cells.number(online), "tone": "warn" if uncovered else None},
         {"label": "Done / min", "cell": cells.text(rate(counts.throughput_success_per_minute))},

@@ -17,6 +17,7 @@ from tenure.store.records import DeadLetterRow, HoldRow
 from tenure.ui import cells, places
 from tenure.ui.actions import on_subjects
 from tenure.ui.actions.action import Action, button
+from tenure.ui.components.filters import Filters
 from tenure.ui.components.heading import Heading
 from tenure.ui.components.listing import Listing
 from tenure.ui.components.section import words
@@ -58,15 +59,18 @@ class Workbench(Screen):
         self._view = HOLDS if self.query.get("view") == HOLDS else LETTERS
         self._pages: Pages[int] = getattr(self, "_pages", Pages())
         self._selected: set[str] = getattr(self, "_selected", set())
+        self._chosen: dict[str, str] = getattr(self, "_chosen", {"queue": self.query.get("queue", "")})
         rows = await self.visitor.read(self._read)
         self._rows: list[Any] = self._pages.cut(rows)
 
     def _read(self, caller: Caller) -> Op[list[Any]]:
+        self._queues = [queue.queue_key for queue in (yield from ops.queues_all(caller))]
+        asked: dict[str, Any] = {
+            "limit": PAGE + 1, "before": self._pages.after, "queue_key": self._chosen.get("queue") or None,
+        }  # fmt: skip
         if self._view == HOLDS:
-            holds = yield from ops.holds(caller, limit=PAGE + 1, before=self._pages.after)
-            return list(holds)
-        letters = yield from ops.dead_letters(caller, limit=PAGE + 1, before=self._pages.after)
-        return list(letters)
+            return list((yield from ops.holds(caller, **asked)))
+        return list((yield from ops.dead_letters(caller, **asked)))
 
     def build(self) -> None:
         """Two views, what can be done with the selected, the list."""
@@ -77,6 +81,8 @@ class Workbench(Screen):
                 tab = words("a", label).props(f'href="{places.workbench(view)}"')
                 if view == self._view:
                     tab.props('aria-current="page"')
+        self._filters = Filters(label="Narrow the list", fields=[], values={})
+        self._filters.when("change", self._narrow)
         self._listing = Listing(
             label="Dead letters" if self._view == LETTERS else "Holds", columns=_COLUMNS[self._view], rows=[],
             empty=_EMPTY[self._view], walk=True, selectable=self.visitor.may(Permission.OPERATE), selected=[],
@@ -87,6 +93,10 @@ class Workbench(Screen):
     def update(self) -> None:
         """Show what was read; what is gone is not selected any more."""
         rows = [_letter(row) if self._view == LETTERS else _hold(row) for row in self._rows]
+        options = [(key, key) for key in self._queues]
+        self._filters.show(
+            fields=[{"name": "queue", "label": "Queue", "options": options, "any": "all"}], values=self._chosen
+        )
         self._selected &= {row["key"] for row in rows}
         self._listing.show(rows=rows, back=self._pages.back, more=self._pages.more, selected=sorted(self._selected))
         self._heading.show(acts=self._buttons())
@@ -122,6 +132,11 @@ class Workbench(Screen):
         }
         if chosen and name in deeds:
             self.page.ask(deeds[name]())
+
+    async def _narrow(self, chosen: dict[str, str]) -> None:
+        self._chosen = {str(name): str(value) for name, value in chosen.items()}
+        self._pages.restart()
+        await self.page.refresh()
 
     def _select(self, keys: list[str]) -> None:
         self._selected = set(keys)

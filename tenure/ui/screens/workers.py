@@ -9,10 +9,11 @@ from typing import Any
 from tenure.engine import clock
 from tenure.engine.caller import Caller
 from tenure.model.roles import Permission
-from tenure.model.states import LeaseStatus, WorkerStatus
+from tenure.model.states import WorkerStatus
 from tenure.model.worker import Worker
 from tenure.sdk import operations as ops
 from tenure.store.operation import Op
+from tenure.store.records import WorkerLoad
 from tenure.ui import cells, places
 from tenure.ui.actions import on_workers
 from tenure.ui.actions.action import button
@@ -46,7 +47,9 @@ class Workers(Screen):
 
     async def load(self) -> None:
         """Workers, their live leases, and the time to judge heartbeats by."""
-        self._workers, self._live, self._now = await self.visitor.read(_read)
+        loads, self._now = await self.visitor.read(_read)
+        self._workers = [load.worker for load in loads]
+        self._live = {load.worker.uid: load.active_leases for load in loads}
 
     def build(self) -> None:
         """How many of each status, and all of them."""
@@ -114,7 +117,5 @@ def buttons(visitor: Visitor, worker: Worker, *, retire: bool) -> list[dict[str,
     return acts
 
 
-def _read(caller: Caller) -> Op[tuple[list[Worker], dict[int, int], datetime]]:
-    workers = yield from ops.workers_all(caller)
-    live = Counter(row.attempt.worker for row in (yield from ops.leases(caller, LeaseStatus.ACTIVE, limit=1000)))
-    return workers, {uid: count for uid, count in live.items() if uid is not None}, (yield from clock.now(caller))
+def _read(caller: Caller) -> Op[tuple[list[WorkerLoad], datetime]]:
+    return (yield from ops.worker_loads(caller)), (yield from clock.now(caller))
