@@ -30,9 +30,14 @@ def definitions(draw: st.DrawFn, most: int = 7) -> WorkflowDefinition:
     for step in steps:
         go_back(draw, step, steps)
         routes = step.get("routes", [])
+        fan_out = bool(routes) and not any("limit" in route for route in routes) and draw(st.booleans())
+        if fan_out:
+            step["fan_out"] = True
         if routes and not any("when" not in route and "limit" not in route for route in routes):
             routes.append({"to": "end"})
     raw = {"name": "random", "queue": "q", "steps": steps + undoing, "output": draw(st.sampled_from([None, "$.input"]))}
+    if draw(st.integers(0, 5)) == 0:
+        raw["deadline"] = 120
     definition = WorkflowDefinition.model_validate(raw)
     assume(not problems_of(definition))
     return definition
@@ -43,6 +48,8 @@ def one_step(draw: st.DrawFn, number: int) -> dict[str, Any]:
     step: dict[str, Any] = {"name": f"s{number}", "performer": "wait" if kind == "signal" else kind}
     if kind in ("task", "human", "child"):
         step["input"] = {"all": "$.input", "before": [f"$.previous.s{number}?"]}
+    if kind in ("task", "human") and draw(st.integers(0, 3)) == 0:
+        step["on_dead_letter"] = "wait"
     if kind == "child":
         step["workflow"] = "part"
     elif kind == "wait":

@@ -58,7 +58,9 @@ def news(scene: RunScene, key: str, data: st.DataObject) -> Ended:
     outcome = data.draw(st.sampled_from(["ok", "ok", "ok", "error", "canceled"]))
     if outcome == "ok":
         return scene.result(key, data.draw(st.integers(0, 1)))
-    return Ended(runnable=key, outcome=outcome, error_code="broken" if outcome == "error" else None)
+    if outcome == "error":
+        return Ended(runnable=key, outcome="error", error_code="broken", dead_letter=data.draw(st.booleans()))
+    return Ended(runnable=key, outcome="canceled")
 
 
 def pass_time(scene: RunScene, seconds: int) -> None:
