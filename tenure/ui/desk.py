@@ -6,7 +6,8 @@ import hashlib
 import hmac
 
 from tenure.engine.caller import Caller
-from tenure.model.states import WorkerStatus, WorkerType
+from tenure.model.attempt import Attempt
+from tenure.model.states import LeaseStatus, WorkerStatus, WorkerType
 from tenure.model.worker import Worker
 from tenure.sdk import operations as ops
 from tenure.sdk.token import Token
@@ -49,3 +50,12 @@ def present(caller: Caller, display_name: str) -> Op[Worker]:
             )
         )  # fmt: skip
     return (yield from ops.heartbeat_worker(caller, worker, incarnation=worker.incarnation))
+
+
+def held(caller: Caller) -> Op[list[Attempt]]:
+    """What the person holds."""
+    worker = yield from worker_of(caller)
+    if worker is None:
+        return []
+    rows = yield from ops.leases(caller, LeaseStatus.ACTIVE, worker=worker, limit=MAX_LEASES * 2)
+    return [row.attempt for row in rows]

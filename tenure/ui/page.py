@@ -6,6 +6,7 @@ import asyncio
 import logging
 import secrets
 import time
+from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 import psycopg
@@ -16,7 +17,8 @@ from tenure.api.live.following import Following
 from tenure.engine import clock
 from tenure.model.errors import NotFound, TenureError, Unauthenticated
 from tenure.model.json_text import instant
-from tenure.ui import places
+from tenure.ui import desk, places
+from tenure.ui.actions import on_desk
 from tenure.ui.actions.action import Action
 from tenure.ui.actions.dialog import Dialog
 from tenure.ui.components.notices import Notices
@@ -70,6 +72,7 @@ class Page:
         )  # fmt: skip
         self._shell.when("open", self.open)
         self._shell.when("visible", self._seen)
+        self._shell.when("leave", self._sign_out)
         with self._shell:
             self._content: Element = Element("div")
             self._notices = Notices()
@@ -195,6 +198,17 @@ class Page:
     def _leave(self) -> None:
         with self._client:
             ui.navigate.to(places.sign_in(self._address).removeprefix(places.MOUNT))
+
+    async def _sign_out(self, _: Any) -> None:
+        """End the session; what the person holds is given back first, since its leases end with the session."""
+        try:
+            held = await self.visitor.read(desk.held)
+        except (*_KNOWN, Unauthenticated):
+            held = []
+        if held:
+            self.ask(on_desk.give_back(self.visitor, held, lambda: self._shell.run_method("signOut")))
+        else:
+            self._shell.run_method("signOut")
 
     def _title(self) -> str:
         return f"{self._screen.title} · Tenure" if self._screen is not None else "Tenure"

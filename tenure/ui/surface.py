@@ -18,6 +18,7 @@ from tenure.api.settings import OIDC_LOGIN
 from tenure.model.errors import TenureError, Unauthenticated
 from tenure.ui import places
 from tenure.ui.components.sign_in import SignIn
+from tenure.ui.headers import Headers
 from tenure.ui.page import Page
 from tenure.ui.sampler import SAMPLER
 from tenure.ui.visitor import Visitor
@@ -35,6 +36,7 @@ def install(application: FastAPI) -> None:
     app.state.tenure_installed = True
     app.add_static_files(f"/static/{__version__}", _STATIC)
     app.config.quasar_config["loadingBar"] = {"skipHijack": True}  # the frame has one of its own
+    app.add_middleware(Headers)
     _pages()
     ui.run_with(
         application, mount_path=places.MOUNT, title="Tenure", dark=None, language="en-US", tailwind=False,
@@ -73,10 +75,7 @@ def _head(client: Client) -> None:
     if (page := client.content.parent_slot) is not None:
         page.parent.props('role="none"')
     with client:
-        ui.add_head_html(
-            f'<script src="{where}/theme.js"></script><link rel="stylesheet" href="{where}/theme.css">'
-            '<meta name="referrer" content="same-origin">'
-        )
+        ui.add_head_html(f'<script src="{where}/theme.js"></script><link rel="stylesheet" href="{where}/theme.css">')
 
 
 def _gateway() -> Gateway:

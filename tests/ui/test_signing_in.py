@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import httpx
 from playwright.sync_api import expect
 
 from tests.ui.browsing import Screen, subject_page
@@ -48,3 +49,32 @@ def test_a_page_closes_when_its_session_ends(visit, client, browser, address, la
     screen.page.get_by_role("link", name="Leases").click()
     expect(screen.title).to_have_text("Sign in")
     context.close()
+
+
+def test_what_is_held_is_given_back_before_signing_out(browser, address, client, lab, facts):
+    client.create_principal("user:lea", roles=["worker_human"], display_name="Lea")
+    client.set_password("user:lea", PASSWORD)
+    client.define_queue("bench/leaving", manual_only=True)
+    subject = client.submit(queue_key="bench/leaving", name="in hand").subject
+    context = browser.new_context(base_url=address)
+    screen = Screen(context.new_page())
+    screen.open("/ui/desk")
+    _enter(screen, "lea", PASSWORD)
+    expect(screen.title).to_have_text("My desk")
+    screen.row("bench/leaving").get_by_role("button").click()
+    expect(screen.page.locator(".tn-work")).to_contain_text("in hand")
+    screen.page.get_by_role("button", name="signed in as user:lea").click()
+    screen.page.get_by_role("button", name="Sign out").click()
+    expect(screen.dialog).to_contain_text("Give back what you hold")
+    screen.button("Give back and sign out", within=screen.dialog).click()
+    expect(screen.title).to_have_text("Sign in")
+    type_, actor, data = facts(subject)[-1]
+    assert (type_, actor, data["reason"]) == ("lease.released", "user:lea", "signed out")
+    context.close()
+
+
+def test_no_other_site_can_show_a_page_in_a_frame(address):
+    answer = httpx.get(f"{address}/ui/sign-in")
+    assert answer.headers["X-Frame-Options"] == "DENY"
+    assert "frame-ancestors 'none'" in answer.headers["Content-Security-Policy"]
+    assert answer.headers["Cache-Control"] == "no-store"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import secrets
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +13,7 @@ from tenure.engine import clock
 from tenure.engine.caller import Caller
 from tenure.model import euid
 from tenure.model.attempt import Attempt
-from tenure.model.errors import Forbidden, InvalidRequest, NotClaimable, TenureError
+from tenure.model.errors import Conflict, Forbidden, InvalidRequest, NotClaimable, TenureError
 from tenure.model.result import ActionResult
 from tenure.model.roles import Permission
 from tenure.model.states import ErrorClass
@@ -140,6 +141,29 @@ def release(visitor: Visitor, attempt: Attempt) -> Action:
         ),
         says="It goes back to the queue as it was. No attempt is spent.",
         fields=(Field("reason", "Reason", "long", required=True, missing="A reason is needed: it is kept as evidence."),),
+    )  # fmt: skip
+
+
+def give_back(visitor: Visitor, held: Sequence[Attempt], then: Callable[[], object]) -> Action:
+    """Give everything back, then go on with ``then``; what another session claimed cannot be, and runs out."""
+
+    async def perform(_: Values, key: str) -> Done:
+        for attempt in held:
+            with suppress(Forbidden, Conflict):
+                await visitor.act(
+                    Permission.WORK,
+                    lambda caller, attempt=attempt: ops.release_lease(  # type: ignore[misc]
+                        caller, attempt.uid, worker=attempt.worker, token=visitor.desk, reason="signed out",
+                        idempotency_key=f"{key}:{attempt.uid}",
+                    ),
+                )  # fmt: skip
+        then()
+        return Done("Everything was given back.")
+
+    names = ", ".join(euid.format_euid(euid.SUBJECT, attempt.subject) for attempt in held)
+    return Action(
+        "Give back what you hold and sign out?", "Give back and sign out", perform, names,
+        "Your leases end with this session. What you hold goes back to its queue as it was; no attempt is spent.",
     )  # fmt: skip
 
 

@@ -6,7 +6,7 @@ const THEMES = ["system", "light", "dark"];
 
 export default {
   props: ["person", "tenant", "places", "current", "trouble", "now", "busy", "keys"],
-  emits: ["open", "visible"],
+  emits: ["open", "visible", "leave"],
   template: `
     <div class="tn-shell" :class="{ 'is-busy': busy || waiting }">
       <a class="tn-skip" href="#tn-main" @click.prevent="toMain">Skip to content</a>
@@ -38,7 +38,7 @@ export default {
           <div v-if="menu" class="tn-menu" @keydown.esc="menu = false">
             <p><b>{{ person.display }}</b><br><span class="tn-mono">{{ person.name }}</span></p>
             <p class="tn-quiet">{{ person.roles.join(', ') || 'no roles' }}</p>
-            <button type="button" class="tn-button" @click="signOut">Sign out</button>
+            <button type="button" class="tn-button" @click="$emit('leave')">Sign out</button>
             <p v-if="problem" class="tn-error" role="alert">{{ problem.detail }} {{ problem.hint }}</p>
           </div>
         </div>
