@@ -318,7 +318,7 @@ def _judge(pairs: list[tuple[Ran, Ran]], direct: bool, hot: bool = False) -> lis
             for misdeed in server.plan.misdeeds()
             if misdeed not in owner.plan.misdeeds()
         ]
-        if server.buffers > 2 * owner.buffers + 100:
+        if direct and server.buffers > 2 * owner.buffers + (100 if hot else 400):
             told.append(f"{server.statement}: {server.buffers} pages, {owner.buffers} without the wall")
     return told
 

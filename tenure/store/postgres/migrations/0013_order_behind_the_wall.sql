@@ -86,3 +86,14 @@ begin atomic
         and (of_worker is null or a.worker = of_worker) and (of_queues is null or a.queue = any (of_queues))
     order by -a.uid limit at_most;
 end;
+
+-- As in 0002, but by a comparison of both keys of `worker_live` at once: behind the wall, where that index alone does not
+-- answer, the primary key looked as good, which leads through the leases of everybody.
+create or replace function live_leases(of_worker bigint, after_lease bigint, at_most int) returns int language plpgsql volatile
+set enable_seqscan = off set enable_bitmapscan = off as $$
+begin
+    return (select count(*) from (
+        select from tenure.attempt a
+        where a.worker = of_worker and (a.worker, a.uid) > (of_worker, after_lease) and a.lease_status = 'ACTIVE' limit at_most) held);
+end
+$$;
