@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 from tenure.flow.journal import Append, Position
@@ -21,7 +21,7 @@ class TornJournal(MemoryJournal):
     """Keeps each entry at once, whatever becomes of the transaction; ``after`` counts down the entries until it breaks."""
 
     def __init__(self, now: Any = None) -> None:
-        super().__init__(FlowTables(clock=now or (lambda: datetime.max)))
+        super().__init__(FlowTables(clock=now or (lambda: datetime(2026, 1, 5, 12, tzinfo=UTC))))
         self.after: int | None = None
         self.kept = 0
 
