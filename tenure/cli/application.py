@@ -20,6 +20,7 @@ from tenure.cli.commands import (
     queue,
     recover,
     run,
+    schedule,
     serve,
     status,
     subject,
@@ -65,5 +66,5 @@ def options(
 
 for _command in (up, down, status, migrate, serve, worker, verify, recover, top, bench, demo):
     application.command(_command.NAME)(_command.run)
-for _group in (queue, subject, lease, deadletter, hold, run, workers, principal, token):
+for _group in (queue, subject, lease, deadletter, hold, run, schedule, workers, principal, token):
     application.add_typer(_group.group)

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any, Protocol
 
 from tenure.flow.journal import Append, JournalStorage, Position
-from tenure.flow.rows import RunnableRow, RunRow, WorkflowRow
+from tenure.flow.rows import RunnableRow, RunRow, ScheduleRow, WorkflowRow
 from tenure.model.fact import Fact
 from tenure.store.operation import Op
 
@@ -114,6 +114,26 @@ class FlowStorage(Protocol):
 
     def due_runs(self, tenant: int, limit: int) -> Op[list[int]]:
         """Runs of which something has fallen due, the longest overdue first."""
+        ...
+
+    def schedules(self, tenant: int, name: str | None = None) -> Op[list[ScheduleRow]]:
+        """Schedules by name: all, or the one of that name."""
+        ...
+
+    def lock_schedule(self, tenant: int, name: str) -> Op[ScheduleRow | None]:
+        """One schedule under lock."""
+        ...
+
+    def lock_due_schedules(self, tenant: int, limit: int) -> Op[list[ScheduleRow]]:
+        """Schedules that have fallen due under lock, without those that somebody else is looking at."""
+        ...
+
+    def next_schedule(self, tenant: int) -> Op[float | None]:
+        """In how many seconds a schedule falls due; None where none will."""
+        ...
+
+    def write_schedule(self, row: ScheduleRow, fact: Fact, *, new: bool) -> Op[bool]:
+        """Insert or change a schedule with its fact; False where it is there, or has changed, already."""
         ...
 
     def next_wake(self, tenant: int) -> Op[float | None]:

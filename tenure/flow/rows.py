@@ -51,6 +51,23 @@ class RunnableRow:
 
 
 @dataclass(frozen=True, slots=True)
+class ScheduleRow:
+    """One schedule; ``spec`` is that of ``tenure.flow.model.schedule``."""
+
+    uid: int
+    tenant: int
+    name: str
+    spec: Mapping[str, Any]
+    enabled: bool
+    next_at: datetime | None
+    created_at: datetime
+    last_at: datetime | None = None
+    retired_at: datetime | None = None
+    seq: int = 0
+    head: bytes = b""
+
+
+@dataclass(frozen=True, slots=True)
 class WorkflowRow:
     """One version of a definition."""
 

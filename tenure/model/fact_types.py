@@ -37,6 +37,9 @@ ACCESS_TOKEN_CREATED = "access_token.created"  # noqa: S105 # nosec B105
 ACCESS_TOKEN_REVOKED = "access_token.revoked"  # noqa: S105 # nosec B105
 WORKFLOW_DEFINED = "workflow.defined"
 WORKFLOW_RETIRED = "workflow.retired"
+SCHEDULE_DEFINED = "schedule.defined"
+SCHEDULE_CHANGED = "schedule.changed"
+SCHEDULE_FIRED = "schedule.fired"
 
 _OBJECT: dict[str, Any] = {"type": "object"}
 _INT = {"type": "integer"}
@@ -108,6 +111,9 @@ _TYPES = (
              _schema(("access_token",), access_token=_INT, reason=_TEXT)),
     FactType(WORKFLOW_DEFINED, "define_workflow", "flow", "birth", _schema(("name", "version"), name=_TEXT, version=_INT)),
     FactType(WORKFLOW_RETIRED, "retire_workflow", "flow", "update", _schema(reason=_TEXT)),
+    FactType(SCHEDULE_DEFINED, "define_schedule", "flow", "birth", _schema(("spec",), spec=_OBJECT)),
+    FactType(SCHEDULE_CHANGED, "change_schedule", "flow", "update", _schema(set=_OBJECT, reason=_TEXT)),
+    FactType(SCHEDULE_FIRED, "fire_schedule", "flow", "update", _schema(("due",), due=_TEXTS, started=_INT, skipped=_INT)),
     # The facts of a run, as tenure.flow.model.facts has them.
     FactType("run.started", "start_run", "flow", "birth", _schema(("workflow", "version"), workflow=_TEXT, version=_INT)),
     FactType("run.results_adopted", "retry_run", "flow", "update", _schema()),

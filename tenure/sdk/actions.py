@@ -134,4 +134,8 @@ class Actions:
     run_timeline = Action(flow.run_timeline)
     run_as_of = Action(flow.run_as_of)
     recover_runs = Action(flow.recover_runs)
+    define_schedule = Action(flow.define_schedule)
+    schedules = Action(flow.schedules_all)
+    pause_schedule = Action(flow.pause_schedule)
+    resume_schedule = Action(flow.resume_schedule)
     tick_runs = Action(flow.tick_runs)

@@ -11,7 +11,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from tenure.engine.reading import Standing
-from tenure.flow.rows import RunRow, WorkflowRow
+from tenure.flow.rows import RunRow, ScheduleRow, WorkflowRow
 from tenure.model import euid
 from tenure.model.attempt import Attempt, attempt_of, record_of
 from tenure.model.dead_letter import DeadLetter
@@ -32,6 +32,7 @@ _OWN: dict[type, str] = {
     Queue: euid.QUEUE, Worker: euid.WORKER, Envelope: euid.SUBJECT, Subject: euid.SUBJECT, Attempt: euid.LEASE,
     Hold: euid.HOLD, DeadLetter: euid.DEAD_LETTER, Template: euid.TEMPLATE, Principal: euid.PRINCIPAL,
     AccessToken: euid.ACCESS_TOKEN, RunRow: euid.RUN, WorkflowRow: euid.WORKFLOW,
+    ScheduleRow: euid.SCHEDULE,
 }  # fmt: skip
 #: What a uid under this name looks like, wherever it stands.
 _NAMED = {
@@ -47,7 +48,11 @@ _FIELDS = {
     "repaired": euid.RUN, "orphans": euid.RUN, "corrupt": euid.RUN, "root": euid.SUBJECT, "workflow": euid.WORKFLOW,
 }  # fmt: skip
 #: What is shown as it was given.
-_AS_GIVEN = {RunRow: frozenset({"input", "output"}), WorkflowRow: frozenset({"definition"})}
+_AS_GIVEN = {
+    RunRow: frozenset({"input", "output"}),
+    WorkflowRow: frozenset({"definition"}),
+    ScheduleRow: frozenset({"spec"}),
+}
 _HIDDEN = frozenset({"head", "payload_hash", "position"})
 #: The ends of an edge by its relation: S1's names say what stands at each.
 _ENDS = {

@@ -7,19 +7,21 @@ from datetime import datetime
 from typing import Any
 
 from tenure.engine.caller import Caller
-from tenure.flow.engine import asking, reading, recovering, starting, ticking, workflows
+from tenure.flow.engine import asking, reading, recovering, schedules, starting, ticking, workflows
 from tenure.flow.engine import timeline as timelines
 from tenure.flow.engine.recovering import Recovery
+from tenure.flow.engine.registering import register
 from tenure.flow.engine.results import RunResult
 from tenure.flow.engine.starting import Start, Started
 from tenure.flow.model.builder import Workflow
 from tenure.flow.model.definition import WorkflowDefinition
 from tenure.flow.model.mermaid import mermaid
 from tenure.flow.model.requests import CancelRun, MigrateRun, PauseRun, ReplayRun, ResolveStep, ResumeRun, RetryRun
+from tenure.flow.model.schedule import ScheduleSpec
 from tenure.flow.model.state import RunState
 from tenure.flow.model.svg import svg
 from tenure.flow.port import RunFilter
-from tenure.flow.rows import RunRow, WorkflowRow
+from tenure.flow.rows import RunRow, ScheduleRow, WorkflowRow
 from tenure.model.errors import InvalidRequest
 from tenure.model.requests import validated
 from tenure.model.visibility import Reason
@@ -41,7 +43,7 @@ def define_workflow(
 ) -> Op[WorkflowRow]:
     """Register one version of a workflow; the same one again changes nothing."""
     plain = definition.as_data() if isinstance(definition, Workflow) else definition
-    return workflows.define_workflow(caller, plain)
+    return register(caller, plain)
 
 
 def retire_workflow(caller: Caller, /, name: str, version: int, *, reason: str | None = None) -> Op[WorkflowRow]:
@@ -218,6 +220,26 @@ def run_as_of(caller: Caller, /, run: RunRef, *, seq: int | None = None, at: dat
 def recover_runs(caller: Caller, /, run: RunRef | None = None) -> Op[Recovery]:
     """Repair whatever should have followed in one run, or in all, and did not; on PostgreSQL there is nothing to repair."""
     return recovering.recover(caller, run_uid(run) if run is not None else None)
+
+
+def define_schedule(caller: Caller, /, name: str, **spec: Any) -> Op[ScheduleRow]:
+    """Define or change a schedule; the fields are those of ``tenure.flow.model.schedule.ScheduleSpec``."""
+    return schedules.define_schedule(caller, validated(ScheduleSpec, name=name, **spec))
+
+
+def schedules_all(caller: Caller, /) -> Op[list[ScheduleRow]]:
+    """All schedules, by name."""
+    return schedules.schedules(caller)
+
+
+def pause_schedule(caller: Caller, /, name: str, *, reason: str | None = None) -> Op[ScheduleRow]:
+    """Let a schedule rest."""
+    return schedules.set_enabled(caller, name, False, reason)
+
+
+def resume_schedule(caller: Caller, /, name: str, *, reason: str | None = None) -> Op[ScheduleRow]:
+    """Let a schedule go on from now; what fell due while it rested is not made good."""
+    return schedules.set_enabled(caller, name, True, reason)
 
 
 def tick_runs(caller: Caller, /, limit: int = 100) -> Op[int]:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, cast
 
 from tenure.engine.actions.submit import submit
-from tenure.flow.engine.workflows import define_all
+from tenure.flow.engine.registering import register_all
 from tenure.flow.model.builder import Workflow
 from tenure.model.errors import AlreadyExists, InvalidRequest
 from tenure.model.queue import JOB_TEMPLATE
@@ -146,7 +146,7 @@ class TaskRegistry:
 
     def define_workflows(self) -> Any:
         """Define the workflows of this client: a list of them from ``Tenure``, an awaitable from ``AsyncTenure``."""
-        return cast("Any", self).perform(lambda caller: define_all(caller, list(self.workflows.values())))
+        return cast("Any", self).perform(lambda caller: register_all(caller, list(self.workflows.values())))
 
     def task(
         self, *, queue: str = "default", key: str | None = None, template: str = JOB_TEMPLATE,

@@ -131,3 +131,15 @@ def test_a_run_that_is_not_there(tenure, defined):
         "run_unknown" in tenure("run", "show", "FX-1T8Z").err or "invalid_euid" in tenure("run", "show", "FX-1T8Z").err
     )
     assert tenure("run", "start", "nothing").code == 1
+
+
+def test_schedules(tenure, defined):
+    made = tenure("schedule", "define", "nightly", "--workflow", "order", "--cron", "0 3 * * *", "--timezone", "Asia/Tokyo",
+                  "--json").json  # fmt: skip
+    assert made["next_at"].endswith("T18:00:00.000000+00:00")
+    assert tenure("schedule", "pause", "nightly", "--json").json["next_at"] is None
+    assert "paused" in tenure("schedule", "list").out
+    assert tenure("schedule", "resume", "nightly", "--json").json["enabled"]
+    assert tenure("schedule", "define", "bad", "--workflow", "order", "--cron", "61 * * * *").code == 1
+    assert tenure("schedule", "define", "bad", "--workflow", "gone", "--cron", "1 * * * *").code == 1
+    assert [line["name"] for line in tenure("schedule", "list", "--json").lines] == ["nightly"]

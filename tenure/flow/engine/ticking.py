@@ -13,6 +13,7 @@ from tenure.engine.caller import Caller
 from tenure.flow.engine.advance import advance
 from tenure.flow.engine.flow import flow_of
 from tenure.flow.engine.moving import Moving, Verb, open_runs
+from tenure.flow.engine.schedules import fire
 from tenure.flow.engine.waking import next_wake, stopping, timers
 from tenure.flow.model.decisions.recover import decide_recover
 from tenure.flow.model.decisions.timers import decide_timer
@@ -23,16 +24,22 @@ if TYPE_CHECKING:
 
 
 def tick(caller: Caller, limit: int = 100) -> Op[int]:
-    """Let up to ``limit`` runs go on of which something has fallen due; how many there were."""
+    """Let up to ``limit`` runs go on of which something has fallen due, and fire schedules; how many of both there were."""
+    fired = 0
+    waits = yield from flow_of(caller).storage.next_schedule(caller.tenant)
+    if waits is not None and waits <= 0:
+        fired = len((yield from fire(caller)))
     due = yield from flow_of(caller).storage.due_runs(caller.tenant, limit)
     if not due:
-        return 0
-    return (yield from caller.store.transaction(_tick(caller, due)))
+        return fired
+    return fired + (yield from caller.store.transaction(_tick(caller, due)))
 
 
 def due_in(caller: Caller) -> Op[float | None]:
     """In how many seconds something falls due; None where nothing will."""
-    return flow_of(caller).storage.next_wake(caller.tenant)
+    storage = flow_of(caller).storage
+    found = [(yield from storage.next_wake(caller.tenant)), (yield from storage.next_schedule(caller.tenant))]
+    return min((seconds for seconds in found if seconds is not None), default=None)
 
 
 def _tick(caller: Caller, due: list[int]) -> Op[int]:

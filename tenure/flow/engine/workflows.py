@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -11,7 +11,6 @@ import jsonschema
 from tenure.engine.actions.queues import define_queue
 from tenure.engine.caller import Caller
 from tenure.flow.engine.flow import flow_of
-from tenure.flow.model.builder import Workflow
 from tenure.flow.model.definition import WorkflowDefinition
 from tenure.flow.model.errors import WorkflowUnknown
 from tenure.flow.model.reading import from_data
@@ -36,14 +35,6 @@ def define_workflow(caller: Caller, definition: WorkflowDefinition | Mapping[str
         else from_data(definition, _schema_problem)
     )  # fmt: skip
     return (yield from caller.store.transaction(_define(caller, checked)))
-
-
-def define_all(caller: Caller, built: Iterable[Workflow]) -> Op[list[WorkflowRow]]:
-    """Register what was built in Python."""
-    rows = []
-    for each in built:
-        rows.append((yield from define_workflow(caller, each.as_data())))  # noqa: PERF401 - it yields
-    return rows
 
 
 def retire_workflow(caller: Caller, name: str, version: int, *, reason: str | None = None) -> Op[WorkflowRow]:

@@ -10,7 +10,7 @@ from tenure.flow.journal import Append, JournalStorage, Position, stale
 from tenure.flow.memory.journal import MemoryJournal
 from tenure.flow.memory.tables import FlowTables
 from tenure.flow.port import RunFilter, Standing
-from tenure.flow.rows import RunnableRow, RunRow, WorkflowRow
+from tenure.flow.rows import RunnableRow, RunRow, ScheduleRow, WorkflowRow
 from tenure.model.attempt import attempt_of
 from tenure.model.fact import Fact
 from tenure.model.states import TERMINAL
@@ -174,6 +174,42 @@ class MemoryFlow(Room):
         now = self._data.clock()
         due = [(at, uid) for at, uid in self._wakes(tenant) if at <= now]
         return [uid for _, uid in sorted(due)[:limit]]
+
+    @operation
+    def schedules(self, tenant: int, name: str | None = None) -> list[ScheduleRow]:
+        """See ``FlowStorage.schedules``."""
+        found = (s for s in self.tables.schedules.values() if s.tenant == tenant and name in (None, s.name))
+        return sorted(found, key=lambda s: s.name)
+
+    @operation
+    def lock_schedule(self, tenant: int, name: str) -> ScheduleRow | None:
+        """See ``FlowStorage.lock_schedule``."""
+        return next((s for s in self.tables.schedules.values() if (s.tenant, s.name) == (tenant, name)), None)
+
+    @operation
+    def lock_due_schedules(self, tenant: int, limit: int) -> list[ScheduleRow]:
+        """See ``FlowStorage.lock_due_schedules``."""
+        now = self._data.clock()
+        due = [(s.next_at, s) for s in self.tables.schedules.values() if s.tenant == tenant and s.next_at is not None]
+        return [s for at, s in sorted(due, key=lambda pair: (pair[0], pair[1].uid)) if at <= now][:limit]
+
+    @operation
+    def next_schedule(self, tenant: int) -> float | None:
+        """See ``FlowStorage.next_schedule``."""
+        due = [s.next_at for s in self.tables.schedules.values() if s.tenant == tenant and s.next_at is not None]
+        return (min(due) - self._data.clock()).total_seconds() if due else None
+
+    @operation
+    def write_schedule(self, row: ScheduleRow, fact: Fact, *, new: bool) -> bool:
+        """See ``FlowStorage.write_schedule``."""
+        names = {(s.tenant, s.name) for s in self.tables.schedules.values()}
+        known = self.tables.schedules.get(row.uid)
+        if ((row.tenant, row.name) in names) if new else (known is None or known.seq != fact.seq - 1):
+            return False
+        self.tables.schedules.put(row.uid, replace(row, seq=fact.seq, head=fact.hash))
+        self._data.heads.put(row.uid, (fact.seq, fact.hash))
+        self._data.tell(fact)
+        return True
 
     @operation
     def next_wake(self, tenant: int) -> float | None:

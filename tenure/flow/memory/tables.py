@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from tenure.flow.journal import Checkpoint
-from tenure.flow.rows import RunnableRow, RunRow, WorkflowRow
+from tenure.flow.rows import RunnableRow, RunRow, ScheduleRow, WorkflowRow
 from tenure.store.memory.data import Data, Table
 
 
@@ -19,6 +19,7 @@ class FlowTables:
         undo = self.data.undo
         self.workflows: Table[int, WorkflowRow] = Table(undo)
         self.runs: Table[int, RunRow] = Table(undo)
+        self.schedules: Table[int, ScheduleRow] = Table(undo)
         self.run_keys: Table[tuple[int, str, str], int] = Table(undo)
         self.runnables: Table[int, RunnableRow] = Table(undo)
         self.began: Table[int, int] = Table(undo)

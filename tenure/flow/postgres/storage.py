@@ -10,7 +10,7 @@ from typing import Any
 from tenure.flow.journal import Append, Position
 from tenure.flow.port import RunFilter, Standing
 from tenure.flow.postgres.journal import PostgresJournal
-from tenure.flow.rows import RunnableRow, RunRow, WorkflowRow
+from tenure.flow.rows import RunnableRow, RunRow, ScheduleRow, WorkflowRow
 from tenure.model.fact import Fact
 from tenure.model.json_text import canonical_json
 from tenure.store.operation import Op, Statement
@@ -19,6 +19,7 @@ from tenure.store.postgres.store import PostgresStore
 
 _WORKFLOW = [f.name for f in fields(WorkflowRow)]
 _RUN = [f.name for f in fields(RunRow)]
+_SCHEDULE = [f.name for f in fields(ScheduleRow)]
 _RUNNABLE = [f.name for f in fields(RunnableRow)]
 _STANDING = [f.name for f in fields(Standing) if f.name not in ("runnable", "state", "record")]
 _FACT = (
@@ -133,6 +134,33 @@ class PostgresFlow:
         """See ``FlowStorage.due_runs``."""
         return [row["uid"] for row in (yield Statement("due_runs", {"tenant": tenant, "limit": limit}))]
 
+    def schedules(self, tenant: int, name: str | None = None) -> Op[list[ScheduleRow]]:
+        """See ``FlowStorage.schedules``."""
+        return [_schedule(row) for row in (yield Statement("schedules", {"tenant": tenant, "name": name}))]
+
+    def lock_schedule(self, tenant: int, name: str) -> Op[ScheduleRow | None]:
+        """See ``FlowStorage.lock_schedule``."""
+        found = yield Statement("lock_schedule", {"tenant": tenant, "name": name})
+        return _schedule(found[0]) if found else None
+
+    def lock_due_schedules(self, tenant: int, limit: int) -> Op[list[ScheduleRow]]:
+        """See ``FlowStorage.lock_due_schedules``."""
+        return [_schedule(row) for row in (yield Statement("lock_due_schedules", {"tenant": tenant, "limit": limit}))]
+
+    def next_schedule(self, tenant: int) -> Op[float | None]:
+        """See ``FlowStorage.next_schedule``."""
+        found = yield Statement("next_schedule", {"tenant": tenant})
+        return found[0]["seconds"] if found else None
+
+    def write_schedule(self, row: ScheduleRow, fact: Fact, *, new: bool) -> Op[bool]:
+        """See ``FlowStorage.write_schedule``."""
+        params = {name: getattr(fact, name) for name in _FACT} | {
+            "fact_seq": fact.seq, "fact_at": fact.at, "data": canonical_json(fact.data), "uid": row.uid,
+            "tenant": row.tenant, "name": row.name, "spec": canonical_json(row.spec), "enabled": row.enabled,
+            "next_at": row.next_at, "last_at": row.last_at, "created_at": row.created_at, "retired_at": row.retired_at,
+        }  # fmt: skip
+        return bool((yield Statement("insert_schedule" if new else "update_schedule", params)))
+
     def next_wake(self, tenant: int) -> Op[float | None]:
         """See ``FlowStorage.next_wake``."""
         found = yield Statement("next_wake", {"tenant": tenant})
@@ -142,6 +170,10 @@ class PostgresFlow:
 def _workflow(row: Row) -> WorkflowRow:
     values = {name: row[name] for name in _WORKFLOW}
     return WorkflowRow(**values | {"fingerprint": bytes(row["fingerprint"]), "head": bytes(row["head"])})
+
+
+def _schedule(row: Row) -> ScheduleRow:
+    return ScheduleRow(**{name: row[name] for name in _SCHEDULE} | {"head": bytes(row["head"])})
 
 
 def _run(row: Row) -> RunRow:

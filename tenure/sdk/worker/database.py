@@ -8,8 +8,8 @@ from collections.abc import Collection, Mapping, Sequence
 from tenure.engine.acting import Outcome
 from tenure.engine.actions import claim, expire, queues, renew, workers
 from tenure.engine.caller import Caller
+from tenure.flow.engine.registering import register_all
 from tenure.flow.engine.ticking import due_in, tick
-from tenure.flow.engine.workflows import define_all
 from tenure.flow.model.builder import Workflow
 from tenure.flow.postgres import flow_on
 from tenure.model import euid
@@ -69,7 +69,7 @@ class DatabaseTransport:
     async def define(self, workflows: Sequence[Workflow]) -> None:
         """See ``Transport.define``."""
         if workflows:
-            await self._keeping.attempt(lambda: define_all(self._caller, workflows))
+            await self._keeping.attempt(lambda: register_all(self._caller, workflows))
 
     async def queues(self, wanted: Collection[str]) -> Sequence[Served]:
         """See ``Transport.queues``."""

@@ -4,3 +4,4 @@ union all select seq, head from tenure.worker where uid = %(uid)s
 union all select seq, head from tenure.tenant where uid = %(uid)s
 union all select seq, head from tenure.principal where uid = %(uid)s
 union all select seq, head from tenure.workflow where uid = %(uid)s
+union all select seq, head from tenure.schedule where uid = %(uid)s
