@@ -73,6 +73,7 @@ def test_the_database_allows_exactly_the_transitions_of_the_table(lab: Lab) -> N
             "update tenure.execution set state = %s, hold_state = %s where uid = %s",
             str(before), "ACTIVE" if before is State.HELD else "NONE", subject,
         )  # fmt: skip
+        lab.tamper("update tenure.fact set state = %s where thread = %s", str(before), subject)
         revision = lab.sql("select revision from tenure.execution where uid = %s", subject)[0][0] + 1
         change = told(subject, revision, str(after)) + sql.SQL(
             """update tenure.execution set state = {after}, hold_state = {hold}, revision = {revision}, seq = seq + 1,
@@ -87,6 +88,43 @@ def test_the_database_allows_exactly_the_transitions_of_the_table(lab: Lab) -> N
         except psycopg.Error as error:
             assert error.sqlstate == "TN002", error
     assert allowed == LEGAL
+
+
+def test_no_step_of_several_in_one_statement_leaves_the_table(lab: Lab, subject: int) -> None:
+    """READY to RUNNING is lawful, by way of COMPLETED it is not."""
+    told_twice = """\
+with told as (
+    insert into tenure.fact (thread, seq, tenant, at, revision, state, type, actor, queue_key, hash)
+    select uid, seq + n, tenant, tenure.now(), revision + n, steps[n]::tenure.state, 'subject.requeued', 'user:ada', next_queue_key,
+        sha256(int4send(n))
+    from tenure.execution, (values ('{{COMPLETED, RUNNING}}'::text[])) as s(steps), generate_series(1, 2) n where uid = {uid})
+update tenure.execution set state = 'RUNNING', revision = revision + 2, seq = seq + 2, head = sha256(int4send(2)) where uid = {uid}"""
+    message = refused(lab, "TN002", told_twice.format(uid=subject))
+    assert "READY (revision 1) to COMPLETED (revision 2)" in message
+
+
+def test_a_subject_cannot_hide_a_step_by_a_fact_without_a_state(lab: Lab, subject: int) -> None:
+    silent = """\
+with told as (
+    insert into tenure.fact (thread, seq, tenant, at, revision, state, type, actor, queue_key, hash)
+    select uid, seq + n, tenant, tenure.now(), case n when 2 then 2 end, case n when 2 then 'COMPLETED'::tenure.state end,
+        'subject.requeued', 'user:ada', next_queue_key, sha256(int4send(n))
+    from tenure.execution, generate_series(1, 2) n where uid = {uid})
+update tenure.execution set state = 'COMPLETED', revision = 2, seq = seq + 2, head = sha256(int4send(2)) where uid = {uid}"""
+    refused(lab, "TN002", silent.format(uid=subject))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "slots_free = slots_total + 1", "slots_done = 1", "slots_free = 0, slots_done = 2", "attempt_count = -1",
+        "max_attempts_override = 0", "hold_state = 'ACTIVE'", "slots_free = -1",
+    ],
+)  # fmt: skip
+def test_an_envelope_adds_up_whatever_a_fact_tells(lab: Lab, subject: int, change: str) -> None:
+    with pytest.raises(psycopg.Error, match="does not add up") as caught:
+        execute(lab, told(subject) + sql.SQL(f"update tenure.execution set seq = seq + 1, head = sha256(head), {change}"))
+    assert caught.value.sqlstate == "TN002"
 
 
 @pytest.mark.parametrize(

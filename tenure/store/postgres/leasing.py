@@ -22,6 +22,9 @@ from tenure.store.postgres.registry import Registry
 from tenure.store.records import Claimed, Finish, Gate, Refused, ScanHint
 from tenure.store.tracing import trace_reference
 
+FEW = 8
+"""Up to how many rows are written one by one: a statement for hundreds takes longer to start than these take."""
+
 
 class Leasing(Registry):
     """The leasing part of the store port."""
@@ -56,7 +59,7 @@ class Leasing(Registry):
 
     def _take(self, params: dict[str, Any]) -> Op[Sequence[Sequence[Any]]]:
         """The claim; again where a slot of a shared subject was taken between the snapshot and the lock."""
-        statement = Statement("claim", params, plain=True)
+        statement = Statement("claim_few" if params["limit"] <= FEW else "claim", params, plain=True)
         for _ in range(3):
             try:
                 taken: Sequence[Sequence[Any]] = yield from (
@@ -109,7 +112,7 @@ class Leasing(Registry):
         results = [json.dumps(i.result) if i.result is not None else None for i in ordered]
         refs = [i.result_ref for i in ordered]
         done = yield Statement(
-            "complete_plain",
+            "complete_few" if len(ordered) <= FEW else "complete_plain",
             {
                 "tenant": tenant, "worker": worker, "actor": actor, "trace_id": trace_reference(),
                 # Hashes travel end to end: one value costs less than an array of many.

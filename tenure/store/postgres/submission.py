@@ -63,8 +63,7 @@ class Submissions(Registry):
             answers = yield from self.submit(tenant, actor, items)
             return done(answers)
         kind = kinds.pop()
-        params = _params(kind, tenant, actor, items) | {"notify": self._hints(kind), "uids": _drawn(items)}
-        ticket = yield Ahead(Statement("submit", params, plain=True))
+        ticket = yield Ahead(_statement(kind, tenant, actor, items, _drawn(items), notify=self._hints(kind)))
         return self._land(kind, tenant, items, ticket)
 
     def _land(self, kind: _Kind, tenant: int, items: Sequence[Submission], ticket: Any) -> Op[list[Submitted]]:
@@ -111,11 +110,8 @@ class Submissions(Registry):
     ) -> Op[None]:  # fmt: skip
         chosen = [items[i] for i in todo]
         keyed = any(item.request.idempotency_key or item.request.external_ref for item in chosen)
-        params = _params(kind, tenant, actor, chosen) | {
-            "notify": self._hints(kind),
-            "uids": [uids[i] for i in todo] if uids is not None else None,
-        }
-        statement = _one_statement(Statement("submit", params, plain=True))
+        drawn = [uids[i] for i in todo] if uids is not None else None
+        statement = _one_statement(_statement(kind, tenant, actor, chosen, drawn, notify=self._hints(kind)))
         try:
             written = yield from (self.transaction(statement) if keyed else statement)
         except pg.UniqueViolation:
@@ -231,15 +227,35 @@ def _one_statement(statement: Statement) -> Op[Any]:
     return (yield statement)
 
 
-def _params(kind: _Kind, tenant: int, actor: str, chosen: Sequence[Submission]) -> dict[str, Any]:
-    return {
+def _statement(
+    kind: _Kind, tenant: int, actor: str, chosen: Sequence[Submission], uids: Sequence[int] | None, *, notify: bool
+) -> Statement:
+    params: dict[str, Any] = {
         "tenant": tenant, "actor": actor, "template": kind.template, "template_code": kind.code,
-        "queue_key": kind.queue_key, "in_run": kind.in_run, "state": str(State.READY if kind.ready else State.PENDING),
-        "trace_id": trace_reference(),
+        "queue_key": kind.queue_key, "in_run": kind.in_run, "state": "READY" if kind.ready else "PENDING",
+        "trace_id": trace_reference(), "notify": notify,
+    }  # fmt: skip
+    if len(chosen) == 1:
+        (item,) = chosen
+        return Statement("submit_one", params | _of_one(item) | {"uid": uids[0] if uids else None}, plain=True)
+    params |= {
+        "uids": uids,
         # One document: an array would be quoted element by element.
         "properties": "[" + ",".join([item.properties_text for item in chosen]) + "]",
         # A column that nobody uses is not sent: unnest fills it with nulls.
         **{name: values if any(v is not None for v in values) else None for name, values in _columns(chosen).items()},
+    }
+    return Statement("submit", params, plain=True)
+
+
+def _of_one(item: Submission) -> dict[str, Any]:
+    request = item.request
+    return {
+        "properties": item.properties_text,
+        "data": canonical_json(item.born_with) if item.born_with is not None else None,
+        "name": request.name, "external_ref": request.external_ref, "payload_ref": request.payload_ref,
+        "submit_key": request.idempotency_key, "payload_hash": item.payload_hash or None,
+        "correlation_id": request.correlation_id,
     }  # fmt: skip
 
 
@@ -267,7 +283,7 @@ def _note(
     answers: list[Submitted | None],
 ) -> None:  # fmt: skip
     state, action = State.READY if kind.ready else State.PENDING, REGISTRY[SUBMITTED].action
-    for _, now, uid, ordinal, _ in written:
+    for _, now, uid, ordinal, *_ in written:
         if uid is not None:
             index = todo[ordinal - 1]
             data = items[index].born_with

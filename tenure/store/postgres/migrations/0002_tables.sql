@@ -96,7 +96,7 @@ create unique index subject_submit_key on subject (tenant, submit_key) where sub
 create index subject_correlation on subject (tenant, correlation_id) where correlation_id is not null;
 
 -- The execution envelope (S1 1.3), one row a subject. `claimable` is all that a claim's index depends on, so that a
--- completion changes no indexed column and stays heap-only. `deferred` keeps rows that are not due yet out of that index.
+-- completion changes no indexed column and stays heap-only. law_envelope checks what a row must hold. `deferred` keeps rows that are not due yet out of that index.
 create table execution (
     uid bigint primary key,
     tenant bigint not null,
@@ -106,13 +106,13 @@ create table execution (
     retry_at timestamptz,
     last_record bigint,
     seq int not null,
-    revision int not null check (revision > 0),
-    attempt_count int not null default 0 check (attempt_count >= 0),
-    max_attempts_override int check (max_attempts_override > 0),
+    revision int not null,
+    attempt_count int not null default 0,
+    max_attempts_override int,
     state state not null,
     hold_state hold_state not null default 'NONE',
     priority smallint not null default 0,
-    slots_total smallint not null default 1 check (slots_total > 0),
+    slots_total smallint not null default 1,
     slots_free smallint not null default 1,
     slots_done smallint not null default 0,
     cancel_requested boolean not null default false,
@@ -124,13 +124,10 @@ create table execution (
     platform text,
     assay text,
     head bytea not null,
-    terminal boolean not null generated always as (state in ('COMPLETED', 'CANCELED', 'FAILED_TERMINAL')) stored,
     eligible_at timestamptz not null generated always as (coalesce(retry_at, ready_at, created_at)) stored,
     claimable boolean not null generated always as (
         state in ('READY', 'FAILED_RETRYABLE') and slots_free > 0 and not cancel_requested and hold_state <> 'ACTIVE'
-        and not deferred) stored,
-    constraint slots_add_up check (slots_free >= 0 and slots_done >= 0 and slots_free + slots_done <= slots_total),
-    constraint held_is_held check ((state = 'HELD') = (hold_state = 'ACTIVE'))
+        and not deferred) stored
 ) with (fillfactor = 50);
 
 -- The order of S1 3.4, and within one queue nothing else: a claim reads what it takes.
