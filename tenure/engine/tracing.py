@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 
 from opentelemetry import trace
 from opentelemetry.context import Context
@@ -12,14 +12,27 @@ from opentelemetry.util.types import AttributeValue
 
 _NONE = (trace.ProxyTracerProvider, trace.NoOpTracerProvider)
 _tracer = trace.get_tracer("tenure")
+_NOTHING = nullcontext(trace.INVALID_SPAN)
 
 
-@contextmanager
 def span(
     name: str, attributes: Mapping[str, AttributeValue] | None = None, *, kind: SpanKind = SpanKind.INTERNAL,
     links: Iterable[SpanContext] = (), context: Context | None = None,
+) -> AbstractContextManager[Span]:  # fmt: skip
+    """A span around a block. What the block raises is told by its code or class: a message may quote the payload.
+
+    Where nobody keeps spans and there is no other context to enter, there is nothing to do.
+    """
+    if context is None and not exporting():
+        return _NOTHING
+    return _spanned(name, attributes, kind, links, context)
+
+
+@contextmanager
+def _spanned(
+    name: str, attributes: Mapping[str, AttributeValue] | None, kind: SpanKind, links: Iterable[SpanContext],
+    context: Context | None,
 ) -> Iterator[Span]:  # fmt: skip
-    """A span around a block. What the block raises is told by its code or class: a message may quote the payload."""
     with _tracer.start_as_current_span(
         name, context, kind, attributes, [Link(linked) for linked in links], record_exception=False,
         set_status_on_exception=False,

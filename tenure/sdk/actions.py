@@ -26,6 +26,9 @@ class Action(Generic[P, T]):
         self._operation = operation
         update_wrapper(cast("Any", self), operation)
 
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
     @overload
     def __get__(self, client: None, owner: type) -> Action[P, T]: ...
     @overload
@@ -41,7 +44,10 @@ class Action(Generic[P, T]):
                 return client.send(remote(self._operation.__name__, args, kwargs))
             return client.perform(lambda caller: self._operation(caller, *args, **kwargs))
 
-        return update_wrapper(call, self._operation)
+        # Bound once: the client's own attribute is found before this descriptor is asked again.
+        bound = update_wrapper(call, self._operation)
+        client.__dict__[self._name] = bound
+        return bound
 
 
 class Actions:

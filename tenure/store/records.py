@@ -22,6 +22,9 @@ from tenure.model.states import State
 from tenure.model.thread import SubjectThread
 from tenure.model.worker import Worker
 
+FEW = 3
+"""Up to how many rows are better written one by one: a statement for hundreds takes longer to start than these take."""
+
 
 @dataclass(frozen=True, slots=True)
 class Proved:

@@ -98,7 +98,8 @@ with told as (
     select uid, seq + n, tenant, tenure.now(), revision + n, steps[n]::tenure.state, 'subject.requeued', 'user:ada', next_queue_key,
         sha256(int4send(n))
     from tenure.execution, (values ('{{COMPLETED, RUNNING}}'::text[])) as s(steps), generate_series(1, 2) n where uid = {uid})
-update tenure.execution set state = 'RUNNING', revision = revision + 2, seq = seq + 2, head = sha256(int4send(2)) where uid = {uid}"""
+update tenure.execution set state = 'RUNNING', revision = revision + 2, seq = seq + 2, head = sha256(int4send(2))
+where uid = {uid}"""
     message = refused(lab, "TN002", told_twice.format(uid=subject))
     assert "READY (revision 1) to COMPLETED (revision 2)" in message
 
@@ -123,7 +124,9 @@ update tenure.execution set state = 'COMPLETED', revision = 2, seq = seq + 2, he
 )  # fmt: skip
 def test_an_envelope_adds_up_whatever_a_fact_tells(lab: Lab, subject: int, change: str) -> None:
     with pytest.raises(psycopg.Error, match="does not add up") as caught:
-        execute(lab, told(subject) + sql.SQL(f"update tenure.execution set seq = seq + 1, head = sha256(head), {change}"))
+        execute(
+            lab, told(subject) + sql.SQL(f"update tenure.execution set seq = seq + 1, head = sha256(head), {change}")
+        )
     assert caught.value.sqlstate == "TN002"
 
 

@@ -51,7 +51,7 @@ async def test_a_signal_lets_running_work_finish_and_gives_the_rest_back_at_once
     process = subprocess.Popen([sys.executable, "-c", script], env=environment, cwd=tmp_path)  # noqa: ASYNC220 - returns at once
     try:
         await until(lambda: len(list(tmp_path.glob("begun-*"))) == 2)
-        assert states(app) == {"RUNNING": 6}
+        await until(lambda: states(app) == {"RUNNING": 6})
 
         process.send_signal(number)
 

@@ -12,18 +12,23 @@ import time
 from collections.abc import Sequence
 
 from tenure.model.ordering import OrderKey
-from tenure.store.records import Claimed, ScanHint
+from tenure.store.records import FEW, Claimed, ScanHint
 
 _SHARE = 20
 _SHORTEST, _LONGEST = 0.05, 2.0
 
 
 class Cursor:
-    """The hint for one queue."""
+    """What the last claim from one queue tells the next."""
 
     def __init__(self) -> None:
         self._after: OrderKey | None = None
         self._full_scan_due = 0.0
+        self._busy = False
+
+    def portion(self, most: int) -> int:
+        """How many to ask for: a few of a queue that had no more the last time, since a claim of few is answered soonest."""
+        return most if self._busy else min(most, FEW)
 
     def hint(self, live_after: int) -> ScanHint | None:
         """Where the next claim may start; None for the beginning. ``live_after`` precedes every lease that is held."""
@@ -37,5 +42,6 @@ class Cursor:
             pause = min(max(seconds * _SHARE, _SHORTEST), _LONGEST)
             self._full_scan_due = time.monotonic() + pause
         full = len(taken) == limit
+        self._busy = len(taken) >= min(limit, FEW)
         self._after = taken[-1].order if full else None
         return hint is not None and not full

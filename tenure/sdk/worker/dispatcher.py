@@ -27,6 +27,7 @@ from tenure.sdk.worker.holding import Held, Holding
 from tenure.sdk.worker.keeper import Keeper
 from tenure.sdk.worker.options import WorkerOptions
 from tenure.sdk.worker.transport import Served, Taken, Transport
+from tenure.store.records import FEW
 
 _log = logging.getLogger("tenure.worker")
 
@@ -69,6 +70,8 @@ class Dispatcher:
             self._begin()
             if await looking:
                 self._poll = self._options.poll_min
+                if len(self._taken) <= FEW:
+                    self._begin()  # no use in letting them wait for a claim that will hardly find more
                 continue
             if self._options.drain and alone:
                 if await self._transport.tick():
@@ -148,6 +151,7 @@ class Dispatcher:
 
     async def _claim(self, queue: Served, limit: int) -> bool:
         cursor = self._cursors.setdefault(queue.queue_key, Cursor())
+        limit = cursor.portion(limit)
         while True:
             hint = cursor.hint(self._holding.before_oldest) if self._transport.scans else None
             token, asked_at = Token(), time.monotonic()

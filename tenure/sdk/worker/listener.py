@@ -48,7 +48,7 @@ class Listener:
 
     async def _listen(self, connection: psycopg.AsyncConnection) -> None:
         while True:
-            async for notify in connection.notifies(timeout=self._ping, stop_after=1):
+            async for notify in connection.notifies(timeout=self._ping):
                 self.hear(*notify.payload.partition(" ")[::2])
             with hanging_up(connection, self._patience):
                 await connection.execute("select 1")

@@ -19,11 +19,8 @@ from tenure.store.operation import Op, Statement
 from tenure.store.postgres import rows
 from tenure.store.postgres.order import LATEST, after_params
 from tenure.store.postgres.registry import Registry
-from tenure.store.records import Claimed, Finish, Gate, Refused, ScanHint
+from tenure.store.records import FEW, Claimed, Finish, Gate, Refused, ScanHint
 from tenure.store.tracing import trace_reference
-
-FEW = 8
-"""Up to how many rows are written one by one: a statement for hundreds takes longer to start than these take."""
 
 
 class Leasing(Registry):

@@ -46,19 +46,17 @@ class Frames:
 def run(connection: psycopg.Connection[Any], op: Op[T], *, prepare: bool = True) -> T:
     """Drive ``op`` to its result. Driver errors reach the operation, then the caller as ``TenureError``."""
     frames = Frames(_in_transaction(connection))
-    plain = connection.cursor(binary=True, row_factory=tuple_row)
-    named = connection.cursor(binary=True, row_factory=dict_row)
 
     def perform(step: Step) -> Any:
+        if isinstance(step, Statement):
+            cursor = connection.cursor(binary=True, row_factory=tuple_row if step.plain else dict_row)
+            cursor.execute(text(step.name), step.params, prepare=prepare)
+            return cursor.fetchall() if _has_rows(cursor) else []
         if isinstance(step, Ahead):
             return perform(step.statement)  # a blocking connection cannot go on meanwhile
         if isinstance(step, Landing):
             return step.ticket
-        if isinstance(step, Statement):
-            cursor: psycopg.Cursor[Any] = plain if step.plain else named
-            cursor.execute(text(step.name), step.params, prepare=prepare)
-            return cursor.fetchall() if _has_rows(cursor) else []
-        plain.execute(frames.sql(step), prepare=False)
+        connection.execute(frames.sql(step), prepare=False)
         return None
 
     try:
@@ -75,39 +73,31 @@ def run(connection: psycopg.Connection[Any], op: Op[T], *, prepare: bool = True)
         return value
     except psycopg.Error as error:
         raise (translated(error) or error) from error
-    finally:
-        plain.close()
-        named.close()
 
 
 async def run_async(connection: psycopg.AsyncConnection[Any], op: Op[T], *, prepare: bool = True) -> T:
     """The same over an async connection."""
     frames = Frames(_in_transaction(connection))
-    plain = connection.cursor(binary=True, row_factory=tuple_row)
-    named = connection.cursor(binary=True, row_factory=dict_row)
-
     flights: list[asyncio.Task[Any]] = []
 
     async def send(statement: Statement) -> Any:
         # A cursor of its own: several may be under way, one after the other on the connection.
-        async with connection.cursor(binary=True, row_factory=tuple_row if statement.plain else dict_row) as cursor:
-            await cursor.execute(text(statement.name), statement.params, prepare=prepare)
-            return await cursor.fetchall() if _has_rows(cursor) else []
+        cursor = connection.cursor(binary=True, row_factory=tuple_row if statement.plain else dict_row)
+        await cursor.execute(text(statement.name), statement.params, prepare=prepare)
+        return await cursor.fetchall() if _has_rows(cursor) else []
 
     async def perform(step: Step) -> Any:
+        if isinstance(step, Statement):
+            return await send(step)
         if isinstance(step, Ahead):
             flights.append(asyncio.ensure_future(send(step.statement)))
             await asyncio.sleep(0)  # so that it is on its way
             return flights[-1]
         if isinstance(step, Landing):
             return await step.ticket
-        if isinstance(step, Statement):
-            cursor: psycopg.AsyncCursor[Any] = plain if step.plain else named
-            await cursor.execute(text(step.name), step.params, prepare=prepare)
-            return await cursor.fetchall() if _has_rows(cursor) else []
         if isinstance(step, Rollback):
             await asyncio.gather(*flights, return_exceptions=True)
-        await plain.execute(frames.sql(step), prepare=False)
+        await connection.execute(frames.sql(step), prepare=False)
         return None
 
     try:
@@ -125,9 +115,8 @@ async def run_async(connection: psycopg.AsyncConnection[Any], op: Op[T], *, prep
     except psycopg.Error as error:
         raise (translated(error) or error) from error
     finally:
-        await asyncio.gather(*flights, return_exceptions=True)
-        await plain.close()
-        await named.close()
+        if flights:
+            await asyncio.gather(*flights, return_exceptions=True)
 
 
 def tried_again(attempt: int, error: BaseException) -> bool:

@@ -59,7 +59,7 @@ class Submissions(Registry):
     def submit_ahead(self, tenant: int, actor: str, items: Sequence[Submission]) -> Op[Op[list[Submitted]]]:
         """See ``Store.submit_ahead``: sent and left under way where it is the plain case, else done at once."""
         kinds = {_Kind.of(item) for item in items}
-        if len(kinds) != 1 or _named(items):
+        if len(kinds) != 1 or len(items) == 1 or _named(items):
             answers = yield from self.submit(tenant, actor, items)
             return done(answers)
         kind = kinds.pop()
