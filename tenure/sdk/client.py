@@ -39,6 +39,12 @@ def _caller_of(settings: Settings, store: PostgresStore, tenant: int | None) -> 
     return Caller(store, tenant, settings.actor, settings.tenant, followers=(flow_on(store),))
 
 
+def _none_free(seconds: float) -> StoreUnavailable:
+    return StoreUnavailable(
+        f"No connection to the database within {seconds:.0f} s.", "See that it runs and accepts connections."
+    )
+
+
 class Tenure(Actions, TaskRegistry, Reaching):
     """The sync client. Threads may share it.
 
@@ -121,17 +127,18 @@ class Tenure(Actions, TaskRegistry, Reaching):
 
     @contextmanager
     def _connection(self) -> Iterator[tuple[psycopg.Connection[Any], Session]]:
-        pool = self._opened_pool()
+        pool = self._pool if self._pool is not None else self._opened_pool()
         try:
-            with pool.connection() as connection:
-                if self.settings.clock is not None:
-                    connection.execute(*clock_setting(self.settings.clock()))
-                yield connection, self._sessions[connection.info.backend_pid]
+            connection = pool.getconn()
         except PoolTimeout as error:
-            raise StoreUnavailable(
-                f"No connection to the database within {pool.timeout:.0f} s.",
-                "See that it runs and accepts connections.",
-            ) from error
+            raise _none_free(pool.timeout) from error
+        try:
+            if self.settings.clock is not None:
+                connection.execute(*clock_setting(self.settings.clock()))
+            yield connection, self._sessions[connection.info.backend_pid]
+        finally:
+            # In autocommit there is nothing to commit; what was left open, the pool rolls back.
+            pool.putconn(connection)
 
     def _opened_pool(self) -> ConnectionPool[psycopg.Connection[Any]]:
         settings = self.settings
@@ -269,17 +276,18 @@ class AsyncTenure(Actions, TaskRegistry, Reaching):
 
     @asynccontextmanager
     async def _connection(self) -> AsyncIterator[tuple[psycopg.AsyncConnection[Any], Session]]:
-        pool = await self._opened_pool()
+        pool = self._pool if self._pool is not None else await self._opened_pool()
         try:
-            async with pool.connection() as connection:
-                if self.settings.clock is not None:
-                    await connection.execute(*clock_setting(self.settings.clock()))
-                yield connection, self._sessions[connection.info.backend_pid]
+            connection = await pool.getconn()
         except PoolTimeout as error:
-            raise StoreUnavailable(
-                f"No connection to the database within {pool.timeout:.0f} s.",
-                "See that it runs and accepts connections.",
-            ) from error
+            raise _none_free(pool.timeout) from error
+        try:
+            if self.settings.clock is not None:
+                await connection.execute(*clock_setting(self.settings.clock()))
+            yield connection, self._sessions[connection.info.backend_pid]
+        finally:
+            # In autocommit there is nothing to commit; what was left open, the pool rolls back.
+            await pool.putconn(connection)
 
     async def _opened_pool(self) -> AsyncConnectionPool[psycopg.AsyncConnection[Any]]:
         async with self._lock:
