@@ -5,7 +5,7 @@ select p.*, e.state::text as state, e.last_record, a.error_class, a.error_code, 
 from unnest(%(runs)s::bigint[]) as wanted(run)
 cross join lateral (select p.* from tenure.runnable p where p.run = wanted.run offset 0) p
 left join lateral (
-    select e.uid, e.state, e.terminal, e.last_record, e.attempt_count from tenure.execution e where e.uid = p.subject offset 0) e on true
+    select e.uid, e.state, e.last_record, e.attempt_count from tenure.execution e where e.uid = p.subject offset 0) e on true
 left join lateral (select a.* from tenure.attempt a where a.uid = e.last_record - 1 offset 0) a on true
-where %(all)s or e.uid is null or not e.terminal
+where %(all)s or e.uid is null or e.state not in ('COMPLETED', 'CANCELED', 'FAILED_TERMINAL')
 order by p.run, p.subject

@@ -5,7 +5,7 @@
 -- statements/submit.sql for one subject; without a row where the queue is closed to it.
 create function submit_one(
     for_tenant bigint, of_template bigint, template_code text, for_queue text, born state, by_actor text, trace text, with_properties jsonb,
-    with_data jsonb, called text, reference text, payload text, key text, proof bytea, correlation text, drawn bigint, notify boolean,
+    with_data jsonb, called text, reference text, payload text, key text, proof bytea, correlation text, drawn bigint, stands_for_runnable boolean, notify boolean,
     out accepted boolean, out at timestamptz, out subject bigint, out ordinal bigint)
 language plpgsql
 set enable_seqscan = off set enable_bitmapscan = off set jit = off set plan_cache_mode = force_generic_plan as $$
@@ -42,11 +42,12 @@ begin
             payload_hash, data, hash)
         values (subject, 1, for_tenant, at, 1, born, 'subject.submitted', by_actor, for_queue, key, correlation, trace, proof, with_data, chained))
     insert into tenure.execution (uid, tenant, created_at, ready_at, due_at, priority, slots_total, slots_free, max_attempts_override,
-        next_queue_key, next_action_key, site, platform, assay, seq, revision, state, head, deferred)
+        next_queue_key, next_action_key, site, platform, assay, seq, revision, state, head, deferred, in_run)
     values (subject, for_tenant, at, (given ->> 'ready_at')::timestamptz, (given ->> 'due_at')::timestamptz,
         coalesce((given ->> 'priority')::smallint, 0), coalesce((given ->> 'slots_total')::smallint, 1),
         coalesce((given ->> 'slots_free')::smallint, 1), (given ->> 'max_attempts_override')::int, for_queue, given ->> 'next_action_key',
-        given ->> 'site', given ->> 'platform', given ->> 'assay', 1, 1, born, chained, coalesce((given ->> 'ready_at')::timestamptz > at, false));
+        given ->> 'site', given ->> 'platform', given ->> 'assay', 1, 1, born, chained, coalesce((given ->> 'ready_at')::timestamptz > at, false),
+        stands_for_runnable);
     if notify then
         perform pg_notify('tenure_work', for_tenant || ' ' || for_queue);
     end if;
@@ -229,7 +230,7 @@ begin
                 head = tenure.fact_hash(e.head, e.uid, e.seq + 1, at, for_tenant, e.revision + 1, leases[i], for_worker, 'execution.completed',
                     by_actor, 'COMPLETED', e.next_queue_key, null, proof, null, null, trace, null)
             where e.uid = of_subject and e.state in ('RUNNING', 'WAITING_EXTERNAL') and e.slots_total = 1 and e.slots_free = 0
-                and e.last_record = leases[i] + 1
+                and e.last_record = leases[i] + 1 and not e.in_run
             returning e.uid, e.seq, e.revision, e.head, e.next_queue_key),
         told as (
             insert into tenure.fact (thread, seq, tenant, at, revision, state, type, actor, queue_key, lease, worker, trace_id, payload_hash, hash)
@@ -246,5 +247,34 @@ begin
             return next;
         end if;
     end loop;
+end
+$$;
+
+-- A look less at each new envelope: what 0009 asks of it is asked in the same pass.
+drop trigger law_in_run on execution;
+drop function law_in_run();
+create or replace function law_birth() returns trigger language plpgsql set enable_seqscan = off set enable_bitmapscan = off set jit = off as $$
+declare
+    bad tenure.execution;
+begin
+    select n.* into bad
+    from written n
+    where n.revision < 1 or n.attempt_count < 0 or n.max_attempts_override < 1 or n.slots_total < 1
+        or n.slots_free < 0 or n.slots_done < 0 or n.slots_free + n.slots_done > n.slots_total
+        or (n.state = 'HELD') <> (n.hold_state = 'ACTIVE')
+        or not exists (
+            select from tenure.fact f
+            where f.thread = n.uid and f.seq = n.seq and f.hash = n.head and f.state = n.state and f.revision = n.revision
+                and f.queue_key is not distinct from n.next_queue_key offset 0)
+        or not exists (select from tenure.subject s where s.uid = n.uid and s.tenant = n.tenant offset 0)
+        or (n.in_run and not exists (select from tenure.runnable r where r.subject = n.uid offset 0));
+    if found then
+        if bad.in_run and not exists (select from tenure.runnable r where r.subject = bad.uid) then
+            raise exception 'Subject % is said to stand for a runnable that is not there', tenure.euid('SX', bad.uid)
+                using errcode = 'TN006', hint = 'Append to the run first what plans the runnable.';
+        end if;
+        perform tenure.refuse_envelope(bad.uid);
+    end if;
+    return null;
 end
 $$;
