@@ -13,13 +13,51 @@ from typing import Any
 from tenure.model.errors import InvalidPayload
 
 _ESCAPES = {'"': '\\"', "\\": "\\\\", "\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
-_encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
-_NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
 _SPECIAL = re.compile(r'["\\\x00-\x1f]')
+# What the standard library's encoder writes as jsonb does, once keys are in order. Numbers with a point it does not.
+_encode_ordered = json.JSONEncoder(
+    ensure_ascii=False, allow_nan=False, check_circular=False, separators=(", ", ": ")
+).encode
+_SCALARS = frozenset({str, int, bool, type(None)})
+
+
+class _NotPlain(Exception):
+    """It takes the long way."""
 
 
 def canonical_json(value: Any) -> str:
     """``value`` as PostgreSQL prints it from ``jsonb``; ``InvalidPayload`` for what JSON or jsonb cannot hold."""
+    try:
+        text = _encode_ordered(_ordered(value))
+        if not text.isascii():
+            text.encode()  # a lone surrogate is refused below, with a sentence; so is a NUL
+    except (_NotPlain, RecursionError, UnicodeEncodeError):
+        return _written(value)
+    return text if "\\u0000" not in text else _written(value)
+
+
+def _ordered(value: Any) -> Any:
+    """The same of plain types alone, every object with its keys in order."""
+    kind = type(value)
+    if kind in _SCALARS:
+        return value
+    if kind is dict:
+        for key in value:
+            if type(key) is not str or not key.isascii():
+                raise _NotPlain
+        if len(value) < 2:
+            return {key: _ordered(inner) for key, inner in value.items()}
+        return {key: _ordered(value[key]) for key in sorted(value, key=_by_length)}
+    if kind is list or kind is tuple:
+        return [_ordered(inner) for inner in value]
+    raise _NotPlain
+
+
+def _by_length(key: str) -> tuple[int, str]:
+    return len(key), key
+
+
+def _written(value: Any) -> str:
     if value is None:
         return "null"
     if value is True:
@@ -34,25 +72,10 @@ def canonical_json(value: Any) -> str:
         return _number(value)
     if isinstance(value, Mapping):
         items = sorted(((_key(key), inner) for key, inner in value.items()), key=lambda item: item[0])
-        return "{" + ", ".join(f"{_string(k[2])}: {canonical_json(inner)}" for k, inner in items) + "}"
+        return "{" + ", ".join(f"{_string(k[2])}: {_written(inner)}" for k, inner in items) + "}"
     if isinstance(value, list | tuple):
-        return "[" + ", ".join(canonical_json(inner) for inner in value) + "]"
+        return "[" + ", ".join(_written(inner) for inner in value) + "]"
     raise InvalidPayload(f"{type(value).__name__} cannot be written as JSON.", "Convert it to text or numbers first.")
-
-
-def json_text(value: Any) -> str:
-    """``value`` as compact JSON for a ``jsonb`` parameter; ``InvalidPayload`` for what jsonb cannot hold."""
-    try:
-        text = _encode(value)
-        text.encode()
-    except (TypeError, ValueError, RecursionError) as error:
-        raise InvalidPayload(
-            f"This cannot be written as JSON: {error}.",
-            "Give plain data: objects with text keys, lists, text, numbers.",
-        ) from None
-    if "\\u0000" in text and _NUL.search(text):
-        raise InvalidPayload("Text holds a NUL character, which PostgreSQL cannot keep.", "Remove it.")
-    return text
 
 
 def payload_hash(value: Any) -> bytes:
@@ -86,7 +109,7 @@ def _string(text: str) -> str:
 
 
 def _number(value: float | Decimal) -> str:
-    number = Decimal(repr(value)) if isinstance(value, float) else value
+    number = Decimal(float.__repr__(value)) if isinstance(value, float) else value
     if not number.is_finite():
         raise InvalidPayload(f"{value} is not a JSON number.", "Use null or text for it.")
     text = format(number, "f")

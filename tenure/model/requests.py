@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
+from functools import lru_cache
 from typing import Annotated, Any, TypeVar
 
 from pydantic import AwareDatetime, BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, ValidationError
 
-from tenure.model.errors import InvalidRequest, NaiveDatetime
-from tenure.model.json_text import instant, json_text, payload_hash
+from tenure.model.errors import InvalidPayload, InvalidRequest, NaiveDatetime
+from tenure.model.json_text import canonical_json, instant, payload_hash
 from tenure.model.queue import Key, Tag
 from tenure.model.states import ErrorClass, Resolution, State
 
@@ -124,18 +126,49 @@ class SubmitSubject(Request):
 
         Letter for letter what the SQL function ``tenure.inputs_hash`` gives.
         """
-        return payload_hash(
-            [
-                self.template, self.queue_key, self.properties, self.name, self.external_ref, self.payload_ref,
-                self.correlation_id, self.born_with(), self.ready, sorted(self.parents),
-            ]
-        )  # fmt: skip
+        return self.proof(self.properties_text())
+
+    def proof(self, properties_text: str) -> bytes:
+        """``payload_hash``, given ``properties_text``."""
+        if self.is_bare:
+            before, after = _around(self.template, self.queue_key, self.ready)
+        else:
+            before, after = _frame(
+                [self.template, self.queue_key],
+                [
+                    self.name, self.external_ref, self.payload_ref, self.correlation_id, self.born_with(), self.ready,
+                    sorted(self.parents),
+                ],
+            )  # fmt: skip
+        return hashlib.sha256(f"{before}{properties_text}{after}".encode()).digest()
+
+    @property
+    def is_bare(self) -> bool:
+        """Whether it says nothing but what, where and whether at once."""
+        return self.model_fields_set <= _BARE
 
     def properties_text(self) -> str:
-        """The properties as JSON text; what jsonb cannot hold raises ``InvalidPayload``."""
-        return json_text(self.properties)
+        """The canonical JSON of the properties; what jsonb cannot hold raises ``InvalidPayload``."""
+        try:
+            return canonical_json(self.properties)
+        except (ValueError, RecursionError) as error:
+            raise InvalidPayload(
+                f"This cannot be written as JSON: {error}.",
+                "Give plain data: objects with text keys, lists, text, numbers.",
+            ) from None
 
 
+def _frame(before: list[Any], after: list[Any]) -> tuple[str, str]:
+    """What stands in the array of a payload before and after the properties."""
+    return canonical_json(before)[:-1] + ", ", ", " + canonical_json(after)[1:]
+
+
+@lru_cache(maxsize=1000)
+def _around(template: str, queue_key: str | None, ready: bool) -> tuple[str, str]:
+    return _frame([template, queue_key], [None, None, None, None, None, ready, []])
+
+
+_BARE = frozenset({"template", "queue_key", "properties", "ready"})
 _BORN_WITH = frozenset({
     "priority", "ready_at", "due_at", "max_attempts", "next_action_key", "site", "platform", "assay", "slots",
 })  # fmt: skip

@@ -76,9 +76,10 @@ class Submission:
     """Whether it stands for a runnable of a run, so that its end goes on to the run."""
 
     @classmethod
-    def of(cls, request: SubmitSubject, template: int, payload_hash: bytes) -> Submission:
+    def of(cls, request: SubmitSubject, template: int) -> Submission:
         """Work out once what both validation and writing need; ``InvalidPayload`` for what JSON cannot hold."""
-        return cls(request, template, payload_hash, request.properties_text(), request.born_with())
+        text = request.properties_text()
+        return cls(request, template, request.proof(text), text, request.born_with())
 
 
 @dataclass(frozen=True, slots=True)

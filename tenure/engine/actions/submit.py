@@ -24,7 +24,6 @@ from tenure.store.operation import Op, done
 from tenure.store.port import Store
 from tenure.store.records import Refused, Submission, Template
 
-_NO_HASH = b""
 _CHUNK = 1000
 
 
@@ -123,10 +122,7 @@ def checked(request: SubmitSubject, templates: dict[str, Template]) -> Submissio
         )
     if template.properties_schema:
         _check_schema(request, template)
-    # Without a key or parents the database works the proof out by itself, faster.
-    named = request.idempotency_key is not None or request.parents
-    digest = request.payload_hash() if named else _NO_HASH
-    return Submission.of(request, template.uid, digest)
+    return Submission.of(request, template.uid)
 
 
 def _check_schema(request: SubmitSubject, template: Template) -> None:

@@ -242,6 +242,7 @@ def _statement(
         "uids": uids,
         # One document: an array would be quoted element by element.
         "properties": "[" + ",".join([item.properties_text for item in chosen]) + "]",
+        "proofs": b"".join([item.payload_hash for item in chosen]),
         # A column that nobody uses is not sent: unnest fills it with nulls.
         **{name: values if any(v is not None for v in values) else None for name, values in _columns(chosen).items()},
     }
@@ -254,17 +255,16 @@ def _of_one(item: Submission) -> dict[str, Any]:
         "properties": item.properties_text,
         "data": canonical_json(item.born_with) if item.born_with is not None else None,
         "name": request.name, "external_ref": request.external_ref, "payload_ref": request.payload_ref,
-        "submit_key": request.idempotency_key, "payload_hash": item.payload_hash or None,
+        "submit_key": request.idempotency_key, "payload_hash": item.payload_hash,
         "correlation_id": request.correlation_id,
     }  # fmt: skip
 
 
-_COLUMNS = ("data", "names", "external_refs", "payload_refs", "submit_keys", "payload_hashes", "correlation_ids")
-_BARE = frozenset({"template", "queue_key", "properties", "ready"})
+_COLUMNS = ("data", "names", "external_refs", "payload_refs", "submit_keys", "correlation_ids")
 
 
 def _columns(chosen: Sequence[Submission]) -> dict[str, list[Any]]:
-    if all(item.request.model_fields_set <= _BARE for item in chosen):
+    if all(item.request.is_bare for item in chosen):
         return {name: [] for name in _COLUMNS}
     requests = [item.request for item in chosen]
     return {
@@ -273,7 +273,6 @@ def _columns(chosen: Sequence[Submission]) -> dict[str, list[Any]]:
         "external_refs": [r.external_ref for r in requests],
         "payload_refs": [r.payload_ref for r in requests],
         "submit_keys": [r.idempotency_key for r in requests],
-        "payload_hashes": [i.payload_hash or None for i in chosen],
         "correlation_ids": [r.correlation_id for r in requests],
     }
 

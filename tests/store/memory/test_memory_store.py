@@ -74,9 +74,7 @@ class House:
 
     def answer(self, **values: Any) -> Submitted:
         request = SubmitSubject(**{"queue_key": "q"} | values)
-        return run_pure(
-            self.store.submit(self.tenant, "test", [Submission.of(request, self.template, request.payload_hash())])
-        )[0]
+        return run_pure(self.store.submit(self.tenant, "test", [Submission.of(request, self.template)]))[0]
 
     def claim(self, worker: Worker | None = None, **values: Any) -> list[Claimed]:
         request = ClaimItems(

@@ -28,10 +28,6 @@ begin
     end if;
     subject := coalesce(drawn, nextval('tenure.uid'));
     ordinal := 1;
-    if proof is null then
-        proof := tenure.inputs_hash(template_code, for_queue, with_properties, called, reference, payload, correlation, with_data,
-            born <> 'PENDING', '[]'::jsonb);
-    end if;
     chained := tenure.fact_hash(''::bytea, subject, 1, at, for_tenant, 1, null, null, 'subject.submitted', by_actor, born, for_queue, key,
         proof, correlation, null, trace, with_data);
     with data as (

@@ -6,30 +6,27 @@ gate as materialized (
         select from tenure.queue q
         where q.tenant = %(tenant)s and q.queue_key = %(queue_key)s and q.retired_at is null
             and %(template_code)s = any (q.subject_template_codes)) as open),
-item as materialized (
-    select coalesce(i.drawn, nextval('tenure.uid')) as uid, clock.now, i.*, i.data -> 'set' as set
+fresh as materialized (
+    select d.uid, clock.now, i.properties, i.data, i.name, i.external_ref, i.payload_ref, i.submit_key, i.correlation_id, i.ordinal, i.data -> 'set' as set,
+        d.proof, tenure.fact_hash(''::bytea, d.uid, 1, clock.now, %(tenant)s, 1, null, null, 'subject.submitted', %(actor)s,
+            %(state)s::tenure.state, %(queue_key)s, i.submit_key, d.proof, i.correlation_id, null, %(trace_id)s, i.data) as hash
     from gate, clock,
         rows from (
             jsonb_array_elements(%(properties)s::jsonb),
             unnest(%(data)s::jsonb[], %(names)s::text[], %(external_refs)s::text[], %(payload_refs)s::text[],
-                %(submit_keys)s::text[], %(payload_hashes)s::bytea[], %(correlation_ids)s::text[], %(uids)s::bigint[]))
-            with ordinality as i(properties, data, name, external_ref, payload_ref, submit_key, payload_hash, correlation_id, drawn, ordinal)
+                %(submit_keys)s::text[], %(correlation_ids)s::text[], %(uids)s::bigint[]))
+            with ordinality as i(properties, data, name, external_ref, payload_ref, submit_key, correlation_id, drawn, ordinal),
+        lateral (
+            select coalesce(i.drawn, nextval('tenure.uid')) as uid, substring(%(proofs)s::bytea from (i.ordinal * 32 - 31)::int for 32) as proof
+            offset 0) d
     where gate.open
         and (i.submit_key is null or not exists (
             select from tenure.subject s where s.tenant = %(tenant)s and s.submit_key = i.submit_key offset 0))
         and (i.external_ref is null or not exists (
             select from tenure.subject s where s.tenant = %(tenant)s and s.external_ref = i.external_ref offset 0))),
-proved as materialized (
-    select item.*, coalesce(item.payload_hash, tenure.inputs_hash(%(template_code)s, %(queue_key)s, item.properties, item.name,
-        item.external_ref, item.payload_ref, item.correlation_id, item.data, %(state)s <> 'PENDING', '[]'::jsonb)) as proof
-    from item),
-fresh as materialized (
-    select proved.*, tenure.fact_hash(''::bytea, uid, 1, now, %(tenant)s, 1, null, null, 'subject.submitted', %(actor)s,
-        %(state)s::tenure.state, %(queue_key)s, submit_key, proof, correlation_id, null, %(trace_id)s, data) as hash
-    from proved),
 born as (
     insert into tenure.subject (uid, tenant, template, name, external_ref, properties, payload_ref, submit_key, correlation_id, created_at)
-    select uid, %(tenant)s, %(template)s, name, external_ref, coalesce(properties, '{}'), payload_ref, submit_key, correlation_id, now from fresh),
+    select uid, %(tenant)s, %(template)s, name, external_ref, properties, payload_ref, submit_key, correlation_id, now from fresh),
 told as (
     insert into tenure.fact (thread, seq, tenant, at, revision, state, type, actor, queue_key, idempotency_key, correlation_id, trace_id, payload_hash, data, hash)
     select uid, 1, %(tenant)s, now, 1, %(state)s::tenure.state, 'subject.submitted', %(actor)s, %(queue_key)s, submit_key, correlation_id,
