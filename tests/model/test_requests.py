@@ -181,5 +181,5 @@ def test_what_differs_from_the_defaults_is_told_at_birth() -> None:
     }  # fmt: skip
 
 
-def test_properties_become_compact_json() -> None:
-    assert SubmitSubject(properties={"bb": 1, "a": None}).properties_text() == '{"bb":1,"a":null}'
+def test_properties_become_canonical_json() -> None:
+    assert SubmitSubject(properties={"bb": 1, "a": None}).properties_text() == '{"a": null, "bb": 1}'
