@@ -168,14 +168,15 @@ class Act:
     batches: tuple[int, ...] = (1, 100, 1000)
 
 
+_AND_FEW = (1, 3, 100, 1000)
 _LOADING = ("lock_subjects", "load_threads", "queues", "workers", "clock", "fresh_uids")
 
 ACTS = (
-    Act("claim", _claim, ("claim",)),
-    Act("complete", _complete, ("complete_plain",)),
+    Act("claim", _claim, ("claim", "claim_few"), _AND_FEW),
+    Act("complete", _complete, ("complete_plain", "complete_few"), _AND_FEW),
     Act("renew", _renew, ("renew_plain",)),
-    Act("submit", _submit, ("submit",)),
-    Act("submit twice with keys", _submit_twice_with_keys, ("submit", "find_submitted", "refuse")),
+    Act("submit", _submit, ("submit", "submit_one")),
+    Act("submit twice with keys", _submit_twice_with_keys, ("submit", "submit_one", "find_submitted", "refuse")),
     Act("complete with a key", _complete_with_key, ("subjects_of_leases", *_LOADING, "load_replays", "apply")),
     Act("hold", _hold, (*_LOADING, "apply")),
     Act("sweep", _sweep, ("lapsed", "subjects_of_leases", "lock_subjects_free", "load_threads", "load_replays", "apply")),
@@ -184,7 +185,7 @@ ACTS = (
     Act("next due", _next_due, ("next_due",), (1, 100)),
     Act("items", _items, ("items",)),
     Act("claimed", _claimed, ("claimed",)),
-    Act("claimed before", _claimed_before, ("claim", "claimed"), (1,)),
+    Act("claimed before", _claimed_before, ("claim_few", "claimed"), (1,)),
     Act("live leases", _live, ("live_leases",), (1000,)),
     Act("beat", _beat, ("beat",), (1,)),
     Act("workers", _workers, ("worker", "lock_worker"), (1,)),

@@ -157,6 +157,26 @@ def test_a_statement_uses_the_indexes_that_were_made_for_it(
     assert used == _INDEXES[statement, table]
 
 
+#: The functions for a few, with what their triggers look up.
+_INDEXES_OF_FEW = {
+    ("claim_few", "execution"): {"claimable", "deferred", "execution_pkey"},
+    ("claim_few", "attempt"): {"lease_expiry", "worker_live", "one_slot_a_worker"},
+    ("complete_few", "execution"): {"execution_pkey"},
+    ("complete_few", "attempt"): {"attempt_pkey"},
+    ("submit_one", "subject"): {"subject_pkey", "subject_submit_key", "subject_external_ref"},
+    ("submit_one", "execution"): {"execution_pkey"},
+}
+
+
+@pytest.mark.parametrize(("statement", "table"), _INDEXES_OF_FEW)
+def test_a_function_for_a_few_uses_the_indexes_that_were_made_for_it(
+    found: dict[str, list[Finding]], statement: str, table: str
+) -> None:
+    used = {index for f in found[statement] for plan in f.ran.nested for index in plan.indexes(table)}
+    assert used
+    assert used <= _INDEXES_OF_FEW[statement, table]
+
+
 def test_plans_made_on_empty_tables_were_those_that_ran_on_a_million(survey: Survey) -> None:
     """Had a statement got other types of parameters, there would be a second plan, made on another day."""
     ran = {
