@@ -104,17 +104,12 @@ create table execution (
     ready_at timestamptz,
     due_at timestamptz,
     retry_at timestamptz,
-    last_record bigint,
-    seq int not null,
-    revision int not null,
+    eligible_at timestamptz not null generated always as (coalesce(retry_at, ready_at, created_at)) stored,
     attempt_count int not null default 0,
     max_attempts_override int,
-    state state not null,
-    hold_state hold_state not null default 'NONE',
     priority smallint not null default 0,
     slots_total smallint not null default 1,
-    slots_free smallint not null default 1,
-    slots_done smallint not null default 0,
+    hold_state hold_state not null default 'NONE',
     cancel_requested boolean not null default false,
     deferred boolean not null default false,
     next_queue_key text collate "C",
@@ -123,11 +118,17 @@ create table execution (
     site text,
     platform text,
     assay text,
-    head bytea not null,
-    eligible_at timestamptz not null generated always as (coalesce(retry_at, ready_at, created_at)) stored,
+    -- What a claim and a completion change stands together at the end: WAL keeps only what differs between two versions.
     claimable boolean not null generated always as (
         state in ('READY', 'FAILED_RETRYABLE') and slots_free > 0 and not cancel_requested and hold_state <> 'ACTIVE'
-        and not deferred) stored
+        and not deferred) stored,
+    slots_free smallint not null default 1,
+    slots_done smallint not null default 0,
+    state state not null,
+    seq int not null,
+    revision int not null,
+    last_record bigint,
+    head bytea not null
 ) with (fillfactor = 50);
 
 -- The order of S1 3.4, and within one queue nothing else: a claim reads what it takes.
@@ -148,24 +149,25 @@ create table attempt (
     attempt_number int not null,
     ttl_seconds int,
     start_revision int,
-    end_revision int,
     slot smallint not null default 1,
     shared boolean not null default false,
     retryable boolean,
-    lease_status lease_status,
-    record_status record_status not null,
     start_state state,
-    end_state state,
     claimed_at timestamptz,
+    started_at timestamptz,
     heartbeat_at timestamptz,
     expires_at timestamptz,
-    started_at timestamptz,
-    ended_at timestamptz,
-    token_hash bytea check (octet_length(token_hash) = 32),
+    token_hash bytea,
     claim_hash bytea,
     claim_key text,
-    release_reason text,
     action_key text,
+    -- What its end changes stands together.
+    lease_status lease_status,
+    record_status record_status not null,
+    end_state state,
+    end_revision int,
+    ended_at timestamptz,
+    release_reason text,
     external_ref text,
     error_class text,
     error_code text,
@@ -175,7 +177,7 @@ create table attempt (
     constraint both_faces_end_together check ((lease_status is not distinct from 'ACTIVE') = (record_status = 'STARTED')),
     constraint a_lease_is_whole check (
         lease_status is null
-        or (worker is not null and token_hash is not null and claimed_at is not null and expires_at is not null))
+        or (worker is not null and octet_length(token_hash) = 32 and token_hash is not null and claimed_at is not null and expires_at is not null))
 ) with (fillfactor = 50);
 -- Each index of live leases also asks that its own key is known, so that no plan can walk one of them in place of another.
 create unique index one_live_lease on attempt (subject, slot) where lease_status = 'ACTIVE' and subject is not null;

@@ -65,13 +65,14 @@ return before = after
     or (before in ('FAILED_TERMINAL', 'CANCELED', 'COMPLETED') and after = 'READY');
 
 -- What never changes, and what changes without a fact. PostgreSQL reads the condition of a trigger anew for each statement,
--- so conditions are short, and what is told by a fact meets only one comparison.
+-- so conditions are short, and what is told by a fact meets only one comparison. And it locks a row, with a record in the WAL,
+-- before it asks a trigger BEFORE an update; so these are asked after it.
 create function refuse_new_identity() returns trigger language plpgsql as $$
 begin
     raise exception 'Subject % cannot change its identity', tenure.euid('SX', old.uid) using errcode = 'TN002';
 end
 $$;
-create trigger law_identity before update of uid, tenant, created_at, slots_total on execution for each row
+create trigger law_identity after update of uid, tenant, created_at, slots_total on execution for each row
 when (old.uid <> new.uid or old.tenant <> new.tenant or old.created_at <> new.created_at or old.slots_total <> new.slots_total)
 execute function refuse_new_identity();
 
@@ -91,10 +92,10 @@ begin
         raise exception 'Silent change of subject %: its envelope changed without a fact', tenure.euid('SX', old.uid)
             using errcode = 'TN003', hint = 'Append the fact that tells of the change, in the same statement.';
     end if;
-    return new;
+    return null;
 end
 $$;
-create trigger law_silence before update on execution for each row when (new.seq <= old.seq) execute function refuse_silence();
+create trigger law_silence after update on execution for each row when (new.seq <= old.seq) execute function refuse_silence();
 
 -- Every envelope equals its last fact (state, revision, queue, hash) and is whole in itself; a new one has its subject.
 -- `offset 0` keeps each look-up a look-up: one descent of a primary key for a row, in every plan there is.
@@ -257,15 +258,15 @@ begin
         using errcode = 'TN001', hint = 'A correction is a new record.';
 end
 $$;
-create trigger immutable_once_ended before update on attempt for each row
+create trigger immutable_once_ended after update on attempt for each row
 when (old.lease_status is distinct from 'ACTIVE') execute function refuse_attempt_change();
-create trigger law_identity before update of uid, tenant, subject, queue, worker, incarnation, attempt_number, slot, shared, claimed_at, token_hash,
+create trigger law_identity after update of uid, tenant, subject, queue, worker, incarnation, attempt_number, slot, shared, claimed_at, token_hash,
     start_state, start_revision on attempt for each row
 when ((old.uid, old.tenant, old.subject, old.queue, old.worker, old.incarnation, old.attempt_number, old.slot, old.shared, old.claimed_at, old.token_hash, old.start_state, old.start_revision)
     is distinct from
     (new.uid, new.tenant, new.subject, new.queue, new.worker, new.incarnation, new.attempt_number, new.slot, new.shared, new.claimed_at, new.token_hash, new.start_state, new.start_revision))
 execute function refuse_attempt_change();
-create trigger starts_once before update of started_at on attempt for each row
+create trigger starts_once after update of started_at on attempt for each row
 when (old.started_at is not null and old.started_at is distinct from new.started_at) execute function refuse_attempt_change();
 
 -- Holds and dead letters only ever close; a queue keeps its key and templates, a worker its key.

@@ -215,9 +215,9 @@ begin
     at := tenure.now();
     for i in 1 .. cardinality(leases) loop
         lease := leases[i];
-        select a.subject into of_subject from tenure.attempt a
-        where a.uid = leases[i] and a.lease_status = 'ACTIVE' and a.started_at is not null and a.expires_at > at and a.worker = for_worker
-            and a.token_hash = substring(token_hashes from i * 32 - 31 for 32) and (a.tenant = for_tenant) is true;
+        select a.subject into of_subject from (select a.* from tenure.attempt a where a.uid = leases[i] offset 0) a
+        where a.lease_status = 'ACTIVE' and a.started_at is not null and a.expires_at > at and a.worker = for_worker
+            and a.token_hash = substring(token_hashes from i * 32 - 31 for 32) and a.tenant = for_tenant;
         continue when not found;
         proof := substring(payload_hashes from i * 32 - 31 for 32);
         with moved as (
@@ -274,3 +274,8 @@ begin
     return null;
 end
 $$;
+
+-- After, not before: a trigger before an update has each row locked first, whatever its condition.
+drop trigger law_in_run_stays on execution;
+create trigger law_in_run_stays after update of in_run on execution for each row
+when (old.in_run <> new.in_run) execute function refuse_edit();
