@@ -40,7 +40,7 @@ class Signature:
     def arguments(self, properties: Mapping[str, Any]) -> dict[str, Any]:
         """The arguments to call the function with."""
         try:
-            values = self.model.model_validate(properties).__dict__
+            values = self.model.__pydantic_validator__.validate_python(properties).__dict__
         except ValidationError as error:
             raise self._misfit(error) from None
         return dict(zip(self.names, values.values(), strict=True))

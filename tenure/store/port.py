@@ -213,7 +213,7 @@ class Store(Protocol):
 
     def complete_plain(
         self, tenant: int, worker: int, actor: str, items: Sequence[Finish]
-    ) -> Op[dict[int, ActionResult]]:
+    ) -> Op[Mapping[int, ActionResult]]:
         """Complete what is a plain case and still held, by lease; the rest is left for ``load`` and a decision."""
         ...
 

@@ -6,7 +6,7 @@ decided one by one, so that a replay, a lapsed lease or a wrong token gets its e
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import groupby
 
 from tenure.engine import logging
@@ -84,7 +84,7 @@ def complete(caller: Caller, request: CompleteExecution) -> Op[ActionResult]:
     return single((yield from complete_many(caller, [request])))
 
 
-def finish_many(caller: Caller, worker: int, finishes: Sequence[Finish]) -> Op[dict[int, ActionResult]]:
+def finish_many(caller: Caller, worker: int, finishes: Sequence[Finish]) -> Op[Mapping[int, ActionResult]]:
     """Complete the plain ones of one worker's attempts in one statement; those left out are not in the answer."""
     elapsed = logging.stopwatch()
     with span("tenure.complete_queue_execution", {"tenure.batch": len(finishes)}):

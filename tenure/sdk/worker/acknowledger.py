@@ -54,9 +54,10 @@ class Acknowledger:
     def report(self, held: Held, report: Report) -> None:
         """Queue a report; the lease counts as held until it is sent."""
         held.reported = True
+        if not self._waiting:
+            self._idle.clear()
+            self._wake.set()
         self._waiting.append((held, report))
-        self._idle.clear()
-        self._wake.set()
 
     async def run(self) -> None:
         """Send reports until canceled."""

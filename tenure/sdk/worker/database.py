@@ -112,7 +112,7 @@ class DatabaseTransport:
         work = await self._claiming.perform(lambda: self._caller.store.next_due(self._caller.tenant, queue_keys))
         return min((seconds for seconds in (work, waits) if seconds is not None), default=None)
 
-    async def report(self, batch: Sequence[tuple[Held, Report]]) -> Sequence[Outcome]:
+    async def report(self, batch: Sequence[tuple[Held, Report]]) -> Sequence[Outcome | None]:
         """See ``Transport.report``."""
         return await self._reports.send([report for _, report in batch])
 

@@ -99,7 +99,9 @@ class Executing:
             self._running += 1
             work = self._work(held)
             if _EAGER:
-                held.running = asyncio.Task(work, loop=self._loop, eager_start=True)  # type: ignore[call-arg, unused-ignore]
+                running = asyncio.Task(work, loop=self._loop, eager_start=True)  # type: ignore[call-arg, unused-ignore]
+                if not running.done():
+                    held.running = running
             else:
                 held.running = self._loop.create_task(work)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import psycopg
 
@@ -37,14 +37,14 @@ class Reporting:
         self._caller = caller
         self._worker = worker
 
-    async def send(self, reports: Sequence[Report]) -> list[Outcome]:
-        """An outcome for each report, in order."""
-        done = await self._finish([report for report in reports if isinstance(report, Finish)])
-        outcomes: list[Outcome | None] = [done.get(r.lease) if isinstance(r, Finish) else None for r in reports]
+    async def send(self, reports: Sequence[Report]) -> list[Outcome | None]:
+        """An outcome for each report, in order; None for what was done as it was asked."""
+        outcomes: list[Outcome | None] = [None] * len(reports)
+        done = await self._finish([report for report in reports if type(report) is Finish])
         rest = [
             (index, _as_request(self._worker, report) if isinstance(report, Finish) else report)
             for index, report in enumerate(reports)
-            if outcomes[index] is None
+            if not (isinstance(report, Finish) and report.lease in done)
         ]
         for kind in (CompleteExecution, FailExecution, DeferExecution, ReleaseLease, DispatchExternal):
             chosen = [(index, request) for index, request in rest if type(request) is kind]
@@ -52,9 +52,9 @@ class Reporting:
                 answers = await self._outcomes([request for _, request in chosen])
                 for (index, _), answer in zip(chosen, answers, strict=True):
                     outcomes[index] = answer
-        return [outcome for outcome in outcomes if outcome is not None]
+        return outcomes
 
-    async def _finish(self, finishes: Sequence[Finish]) -> dict[int, ActionResult]:
+    async def _finish(self, finishes: Sequence[Finish]) -> Mapping[int, ActionResult]:
         if not finishes:
             return {}
         try:

@@ -99,8 +99,8 @@ class Transport(Protocol):
         """In how many seconds something falls due; None where nothing will."""
         ...
 
-    async def report(self, batch: Sequence[tuple[Held, Report]]) -> Sequence[Outcome]:
-        """Report what became of leases; an outcome for each, in order."""
+    async def report(self, batch: Sequence[tuple[Held, Report]]) -> Sequence[Outcome | None]:
+        """Report what became of leases; an outcome for each, in order, or None for what was done as it was asked."""
         ...
 
     async def renew(self, held: Sequence[Held], ttl_seconds: int | None) -> Mapping[int, object]:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 import logging
 import os
 import secrets
 import signal
 import socket
 from collections.abc import Coroutine, Mapping, Sequence
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from tenure.model import euid
@@ -83,6 +85,7 @@ class Worker:
 
     async def serve(self) -> None:
         """Register, work, and stop gracefully once asked to."""
+        _spare_the_collector()
         self._stopping = asyncio.Event()
         self._loop = asyncio.get_running_loop()
         transport, clock = await self._transport()
@@ -204,6 +207,13 @@ class Worker:
             "dispatched": tally.dispatched, "renewals": keeper.renewals, "lost": keeper.lost, "swept": keeper.swept,
             "hints": hints.count,
         }  # fmt: skip
+
+
+@cache
+def _spare_the_collector() -> None:
+    """Once in a process: what is there when work begins is there for good, and is not looked through again and again."""
+    gc.collect()
+    gc.freeze()
 
 
 def _at_work(holding: Holding) -> list[asyncio.Task[None]]:

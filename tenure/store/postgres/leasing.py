@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from datetime import timedelta
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime, timedelta
 from typing import Any
 
 from psycopg import errors as pg
+from pydantic_core import from_json
 
 from tenure.model import fact_types as ft
 from tenure.model.fact_types import REGISTRY
@@ -17,6 +18,7 @@ from tenure.model.result import ActionResult
 from tenure.model.states import State
 from tenure.store.operation import Op, Statement
 from tenure.store.postgres import rows
+from tenure.store.postgres.arrays import Uids
 from tenure.store.postgres.order import LATEST, after_params
 from tenure.store.postgres.registry import Registry
 from tenure.store.records import FEW, Claimed, Finish, Gate, Refused, ScanHint
@@ -51,8 +53,8 @@ class Leasing(Registry):
         if unknown:
             templates = yield from self.templates(tenant)
             self._codes |= {t.uid: t.code for t in templates.values()}
-        codes = self._codes
-        return gate, [_claimed(row, request, codes) for row in taken if row[5] is not None]
+        expires_at = taken[0][3] + timedelta(seconds=taken[0][4])
+        return gate, [_claimed(row, request, self._codes, expires_at) for row in taken if row[5] is not None]
 
     def _take(self, params: dict[str, Any]) -> Op[Sequence[Sequence[Any]]]:
         """The claim; again where a slot of a shared subject was taken between the snapshot and the lock."""
@@ -102,7 +104,7 @@ class Leasing(Registry):
 
     def complete_plain(
         self, tenant: int, worker: int, actor: str, items: Sequence[Finish]
-    ) -> Op[dict[int, ActionResult]]:
+    ) -> Op[Mapping[int, ActionResult]]:
         """See ``Store.complete_plain``."""
         # Always in one order, so that two batches cannot wait for each other.
         ordered = sorted(items, key=lambda item: item.lease)
@@ -113,20 +115,14 @@ class Leasing(Registry):
             {
                 "tenant": tenant, "worker": worker, "actor": actor, "trace_id": trace_reference(),
                 # Hashes travel end to end: one value costs less than an array of many.
-                "leases": [i.lease for i in ordered], "token_hashes": b"".join([i.token_hash for i in ordered]),
+                "leases": Uids([i.lease for i in ordered]), "token_hashes": b"".join([i.token_hash for i in ordered]),
                 "payload_hashes": b"".join([i.payload_hash for i in ordered]),
                 "results": results if any(r is not None for r in results) else None,
                 "result_refs": refs if any(r is not None for r in refs) else None,
             },
             plain=True,
         )  # fmt: skip
-        action = REGISTRY[ft.COMPLETED].action
-        return {
-            lease: ActionResult(
-                action, ft.COMPLETED, uid, State.COMPLETED, revision, seq, now, queue_key, lease, worker
-            )
-            for lease, uid, revision, seq, now, queue_key in done
-        }
+        return _Completed(done, worker)
 
     def renew_plain(
         self, tenant: int, worker: int, incarnation: int, actor: str, leases: Sequence[tuple[int, bytes]],
@@ -138,7 +134,7 @@ class Leasing(Registry):
             "renew_plain",
             {
                 "tenant": tenant, "worker": worker, "incarnation": incarnation, "actor": actor, "trace_id": trace_reference(),
-                "leases": [lease for lease, _ in ordered], "token_hashes": b"".join([token for _, token in ordered]),
+                "leases": Uids([lease for lease, _ in ordered]), "token_hashes": b"".join([token for _, token in ordered]),
                 "ttl": ttl_seconds,
             },
             plain=True,
@@ -167,11 +163,40 @@ def _one(statement: Statement) -> Op[Any]:
     return (yield statement)
 
 
-def _claimed(row: Sequence[Any], request: ClaimItems, codes: dict[int, str]) -> Claimed:
+_STATES = {str(state): state for state in State}
+
+
+class _Completed(Mapping[int, ActionResult]):
+    """The answers by lease; made only for who asks, since a worker's reports only ask whether there is one."""
+
+    def __init__(self, rows: Sequence[Sequence[Any]], worker: int) -> None:
+        self._rows = {row[0]: row for row in rows}
+        self._worker = worker
+
+    def __getitem__(self, lease: int) -> ActionResult:
+        _, uid, revision, seq, now, queue_key = self._rows[lease]
+        return ActionResult(
+            _COMPLETED, ft.COMPLETED, uid, State.COMPLETED, revision, seq, now, queue_key, lease, self._worker
+        )
+
+    def __contains__(self, lease: object) -> bool:
+        return lease in self._rows
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self._rows)
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+
+_COMPLETED = REGISTRY[ft.COMPLETED].action
+
+
+def _claimed(row: Sequence[Any], request: ClaimItems, codes: dict[int, str], expires_at: datetime) -> Claimed:
     (_, _, _, now, ttl, lease, subject, number, state, revision, seq, slot, action_key, rank, due, eligible, created,
      template, name, external_ref, properties, payload_ref, correlation_id) = row  # fmt: skip
     return Claimed(
-        lease, subject, request.queue_key, request.worker, number, State(state), revision, seq, slot, now,
-        now + timedelta(seconds=ttl), ttl, request.start, codes[template], name, external_ref, action_key, -rank,
-        properties, payload_ref, correlation_id, (rank, due or LATEST, eligible, created, subject),
+        lease, subject, request.queue_key, request.worker, number, _STATES[state], revision, seq, slot, now,
+        expires_at, ttl, request.start, codes[template], name, external_ref, action_key, -rank,
+        from_json(properties), payload_ref, correlation_id, (rank, due or LATEST, eligible, created, subject),
     )  # fmt: skip

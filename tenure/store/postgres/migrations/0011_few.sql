@@ -58,7 +58,7 @@ create function claim_few(
 returns table (
     allowed boolean, due boolean, lapsed boolean, at timestamptz, ttl int, lease bigint, subject bigint, attempt_number int, state text,
     revision int, seq int, slot int, next_action_key text, rank int, due_at timestamptz, eligible_at timestamptz, created_at timestamptz,
-    template bigint, name text, external_ref text, properties jsonb, payload_ref text, correlation_id text)
+    template bigint, name text, external_ref text, properties text, payload_ref text, correlation_id text)
 language plpgsql
 set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set enable_bitmapscan = off set jit = off
 set plan_cache_mode = force_generic_plan as $$
@@ -130,7 +130,7 @@ begin
         || case when w.incarnation = 1 then '{}'::jsonb else jsonb_build_object('incarnation', w.incarnation) end;
     for e in
         select x.uid, x.state, x.revision, x.seq, x.head, x.attempt_count, x.next_action_key, x.priority, x.due_at, x.eligible_at, x.created_at,
-            x.slots_free, x.slots_total, s.template, s.name, s.external_ref, s.properties, s.payload_ref, s.correlation_id,
+            x.slots_free, x.slots_total, s.template, s.name, s.external_ref, s.properties::text as properties, s.payload_ref, s.correlation_id,
             case when x.slots_total = 1 then 1 else (
                 select min(n) from generate_series(1, x.slots_total) n
                 where n not in (

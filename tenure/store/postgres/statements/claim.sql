@@ -88,7 +88,7 @@ moved as (
     from hashed h where e.uid = any (array[h.uid]))
 select g.fits and g.room > 0 as allowed, g.due, g.lapsed, g.now, g.ttl, h.lease, h.uid, h.attempt_count + 1 as attempt_number, h.after::text as state,
     h.revision_after, h.seq + 1 as seq, h.slot, h.next_action_key, -h.priority as rank, h.due_at, h.eligible_at, h.created_at,
-    s.template, s.name, s.external_ref, s.properties, s.payload_ref, s.correlation_id
+    s.template, s.name, s.external_ref, s.properties::text, s.payload_ref, s.correlation_id
 from gate g
 left join hashed h on true
 left join lateral (select s.* from tenure.subject s where s.uid = h.uid offset 0) s on true
