@@ -118,7 +118,7 @@ def example_of(schema: dict[str, Any], schemas: dict[str, Any]) -> Any:
     if "$ref" in schema:
         return example_of(schemas[schema["$ref"].rsplit("/", 1)[1]], schemas)
     if schema.get("examples"):
-        return schema["examples"][0]
+        return _completed(schema["examples"][0], schema, schemas)
     for key in ("const", "default"):
         if key in schema:
             return schema[key]
@@ -128,6 +128,19 @@ def example_of(schema: dict[str, Any], schemas: dict[str, Any]) -> Any:
         plain = [part for part in parts if part.get("type") != "null"]
         return None if len(plain) < len(parts) and "$ref" not in plain[0] else example_of(plain[0], schemas)
     return _by_type(schema, schemas)
+
+
+def _completed(example: Any, schema: dict[str, Any], schemas: dict[str, Any]) -> Any:
+    """An example with the nulls that FastAPI has dropped from it."""
+    if "$ref" in schema:
+        schema = schemas[schema["$ref"].rsplit("/", 1)[1]]
+    if isinstance(example, list) and "items" in schema:
+        return [_completed(each, schema["items"], schemas) for each in example]
+    if not isinstance(example, dict):
+        return example
+    inner = schema.get("properties", {})
+    whole = {name: _completed(value, inner.get(name, {}), schemas) for name, value in example.items()}
+    return whole | {name: None for name in schema.get("required", ()) if name not in whole}
 
 
 def _by_type(schema: dict[str, Any], schemas: dict[str, Any]) -> Any:

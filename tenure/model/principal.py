@@ -97,7 +97,7 @@ class PrincipalSpec(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    name: PrincipalName
+    name: PrincipalName = Field(examples=["service:importer"])
     display_name: DisplayName = ""
     roles: Roles = Field((), description="What it may do.")
     oidc_issuer: ShortText | None = None

@@ -20,8 +20,9 @@ def closed(document: dict[str, Any]) -> dict[str, Any]:
         if isinstance(node, dict):
             if "properties" in node and "additionalProperties" not in node:
                 node["additionalProperties"] = False
-            for inner in node.values():
-                close(inner)
+            for name, inner in node.items():
+                if name not in ("example", "examples", "default"):
+                    close(inner)
         elif isinstance(node, list):
             for inner in node:
                 close(inner)

@@ -25,7 +25,7 @@ WHO_MAY = {
     "list_queues": READ, "list_queue_items": READ, "get_queue": READ, "get_subject": READ, "why": READ,
     "get_history": READ, "as_of": READ, "get_lineage": READ, "list_subject_facts": READ, "list_templates": READ,
     "list_workers": READ, "get_worker": READ, "list_leases": READ, "list_dead_letters": READ, "list_holds": READ,
-    "list_facts": READ, "follow_events": READ, "metrics": READ,
+    "list_facts": READ, "find_subjects": READ, "list_queue_samples": READ, "follow_events": READ, "metrics": READ,
     "submit_subject": SUBMIT, "submit_subjects": SUBMIT,
     "register_worker": WORK, "heartbeat_worker": WORK, "claim": WORK, "start": WORK, "dispatch_external": WORK,
     "renew_lease": WORK, "release_lease": WORK, "complete": WORK, "fail": WORK, "defer": WORK,

@@ -282,3 +282,57 @@ def test_what_belongs_to_another_tenant_looks_as_if_it_were_nowhere(site: Site, 
         assert stranger.admin.get("/leases")["items"] == []
     finally:
         stranger.close()
+
+
+def test_subjects_are_found_by_reference_name_correlation_queue_and_state(site: Site) -> None:
+    site.trusted.define_queue("other")
+    one = site.admin.submit(external_ref="LIMS-1", name="MX-1", correlation_id="run-7")
+    two = site.admin.submit("other", name="MX-2", correlation_id="run-7")
+    site.admin.act("cancel", subject_euid=two)
+
+    def found(**filters: object) -> list[str]:
+        return [str(row["envelope"]["euid"]) for row in all_pages(site.admin, "/subjects", **filters)]
+
+    assert found() == [two, one]
+    assert found(external_ref="LIMS-1") == [one]
+    assert found(external_ref="LIMS") == []
+    assert found(name="MX-") == [two, one]
+    assert found(correlation_id="run-7", queue_key="q") == [one]
+    assert found(state=["CANCELED", "HELD"]) == [two]
+
+
+def test_a_search_goes_on_where_its_page_ended(site: Site) -> None:
+    subjects = [site.admin.submit(name=f"S{n}") for n in range(7)]
+
+    assert [row["envelope"]["euid"] for row in all_pages(site.admin, "/subjects", limit=2)] == subjects[::-1]
+
+
+def test_items_are_chosen_by_site_platform_assay_and_state(site: Site) -> None:
+    north = site.admin.submit(site="north", platform="illumina")
+    site.admin.submit(site="south")
+
+    def chosen(**filters: object) -> list[str]:
+        return [str(item["envelope"]["euid"]) for item in all_pages(site.admin, "/queues/q/items", **filters)]
+
+    assert chosen(site="north") == chosen(platform="illumina") == [north]
+    assert chosen(site="north", assay="rna") == []
+    assert len(chosen(state="READY")) == 2
+    assert chosen(state="FAILED_RETRYABLE") == []
+
+
+def test_holds_and_dead_letters_are_listed_of_one_queue(site: Site) -> None:
+    site.admin.act("hold", subject_euid=site.admin.submit(), reason="x")
+
+    assert len(site.admin.get("/holds", queue_key="q")["items"]) == 1
+    assert site.admin.get("/holds", queue_key="elsewhere")["items"] == []
+    assert site.admin.get("/dead-letter", queue_key="q")["items"] == []
+
+
+def test_samples_tell_how_a_queue_went(site: Site) -> None:
+    before = site.admin.get(f"/subjects/{site.admin.submit()}")["at"]
+    site.server.settings.clock.advance(seconds=1)  # type: ignore[union-attr, call-arg]
+    site.trusted.sample_queues(min_interval_seconds=0)
+
+    [sample] = site.admin.get("/queues/q/samples", since=before)["samples"]
+
+    assert sample["counts"]["queue_depth"] == 1

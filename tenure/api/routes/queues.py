@@ -6,23 +6,25 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Query
+from pydantic import AwareDatetime
 
 from tenure.api import cursor
 from tenure.api.answers import Answer, answered
 from tenure.api.authentication import GatewayOf, Observer
 from tenure.api.body import JsonRoute
-from tenure.api.schemas.page import CursorParameter, Limit, Page, page
-from tenure.api.schemas.queue import QueueDetail, QueueSummary
+from tenure.api.schemas.page import CursorParameter, Limit, Page, page, part
+from tenure.api.schemas.queue import QueueDetail, QueueSamples, QueueSummary
 from tenure.api.schemas.subject import Item
 from tenure.engine.caller import Caller
 from tenure.model.errors import QueueUnknown
 from tenure.model.ordering import order_key
-from tenure.model.queue import Key, Queue
+from tenure.model.queue import Key, Queue, Tag
+from tenure.model.states import State
 from tenure.sdk import operations as ops
 from tenure.sdk.public_form import public
 from tenure.store.operation import Op
 from tenure.store.records import Item as VisibleItem
-from tenure.store.records import QueueCounts
+from tenure.store.records import QueueCounts, QueueSample
 
 router = APIRouter(tags=["queues"], route_class=JsonRoute)
 
@@ -79,22 +81,53 @@ async def list_queues(
 @router.get("/queues/{queue_key:path}/items", operation_id="list_queue_items", summary="What is visible in a queue",
             response_model=Page[Item])  # fmt: skip
 async def list_queue_items(
-    queue_key: QueueKey, identity: Observer, gateway: GatewayOf, limit: Limit = 50, cursor_: CursorParameter = None
-) -> Answer:
-    """Visible subjects in execution order, with the fields that order them."""
-    after = cursor.order_key(cursor.opened(cursor_, "items", queue_key)) if cursor_ else None
+    queue_key: QueueKey, identity: Observer, gateway: GatewayOf,
+    site: Annotated[Tag | None, Query(description="Of this site only.")] = None,
+    platform: Annotated[Tag | None, Query(description="Of this platform only.")] = None,
+    assay: Annotated[Tag | None, Query(description="Of this assay only.")] = None,
+    states: Annotated[list[State] | None, Query(alias="state", description="Of these states only; repeat it.")] = None,
+    limit: Limit = 50, cursor_: CursorParameter = None,
+) -> Answer:  # fmt: skip
+    """Visible subjects in execution order, with the fields that order them.
 
-    def found(caller: Caller) -> Op[list[VisibleItem]]:
+    With filters a page may be short, even empty, and not the last: go on until `next` is null.
+    """
+    bound = ("items", queue_key, site, platform, assay, states)
+    after = cursor.order_key(cursor.opened(cursor_, *bound)) if cursor_ else None
+
+    def found(caller: Caller) -> Op[dict[str, Any]]:
         yield from _known(caller, queue_key)
-        return (yield from ops.queue_items(caller, queue_key, limit=limit + 1, after=after))
+        if any((site, platform, assay, states)):
+            chosen = yield from ops.chosen_items(
+                caller, queue_key, site=site, platform=platform, assay=assay, states=states, limit=limit, after=after
+            )  # fmt: skip
+            place = cursor.order_place(chosen.next_after) if chosen.next_after is not None else None
+            return part(chosen.items, place, *bound)
+        items = yield from ops.queue_items(caller, queue_key, limit=limit + 1, after=after)
+        return page(items, limit, _item_place, *bound)
 
-    return await answered(
-        gateway, identity, found, shown=lambda items: page(items, limit, _item_place, "items", queue_key)
-    )
+    return await answered(gateway, identity, found, shown=lambda shown: shown)
 
 
 def _item_place(item: VisibleItem) -> list[Any]:
     return cursor.order_place(order_key(item.envelope, item.eligible_at))
+
+
+@router.get("/queues/{queue_key:path}/samples", operation_id="list_queue_samples", summary="How a queue went over time",
+            response_model=QueueSamples)  # fmt: skip
+async def list_queue_samples(
+    queue_key: QueueKey, identity: Observer, gateway: GatewayOf,
+    since: Annotated[AwareDatetime, Query(description="From then on; samples are kept for 7 days.",
+                                          examples=["2026-03-01T00:00:00Z"])],
+    limit: Annotated[int, Query(ge=1, le=2000, description="How many at most; thinned evenly where there are more.")] = 500,
+) -> Answer:  # fmt: skip
+    """Its sixteen metrics as they were, in order of time."""
+
+    def found(caller: Caller) -> Op[list[QueueSample]]:
+        yield from _known(caller, queue_key)
+        return (yield from ops.queue_samples(caller, queue_key, since=since, limit=limit))
+
+    return await answered(gateway, identity, found, shown=lambda samples: {"samples": public(samples)})
 
 
 @router.get("/queues/{queue_key:path}", operation_id="get_queue", summary="A queue's configuration and numbers",

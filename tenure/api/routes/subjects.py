@@ -16,8 +16,8 @@ from tenure.api.schemas.fields import SubjectEuid
 from tenure.api.schemas.guards import IdempotencyKeyHeader
 from tenure.api.schemas.history import History, Thread
 from tenure.api.schemas.outcome import ActionResult
-from tenure.api.schemas.page import CursorParameter, Limit, Page, page
-from tenure.api.schemas.subject import Reasons, Standing
+from tenure.api.schemas.page import CursorParameter, Limit, Page, page, part
+from tenure.api.schemas.subject import Reasons, Standing, SubjectRow
 from tenure.api.schemas.submitting import SubmitBody
 from tenure.engine import reading
 from tenure.engine.actions.submit import submit
@@ -25,6 +25,9 @@ from tenure.engine.caller import Caller
 from tenure.model import euid
 from tenure.model.errors import NotFound
 from tenure.model.fact import Fact
+from tenure.model.queue import Key
+from tenure.model.requests import ShortText
+from tenure.model.states import State
 from tenure.sdk import operations as ops
 from tenure.sdk.public_form import public
 from tenure.store.operation import Op
@@ -42,6 +45,32 @@ async def submit_subject(
     """The subject with its envelope and its first fact. With a key that was used before, the answer is that of then."""
     request = body.request(body.keyed(idempotency_key))
     return await answered(gateway, identity, lambda caller: submit(caller, request), status=201)
+
+
+@router.get("/subjects", operation_id="find_subjects", summary="Find subjects", response_model=Page[SubjectRow])
+async def find_subjects(
+    identity: Observer, gateway: GatewayOf,
+    external_ref: Annotated[ShortText | None, Query(description="Your own name for it.", examples=["LIMS-4711"])] = None,
+    name: Annotated[ShortText | None, Query(description="How its name begins.", examples=["plate 7"])] = None,
+    correlation_id: Annotated[ShortText | None, Query(description="Of this correlation only.")] = None,
+    queue_key: Annotated[Key | None, Query(description="Next in this queue.", examples=["extraction"])] = None,
+    states: Annotated[list[State] | None, Query(alias="state", description="Of these states only; repeat it.")] = None,
+    limit: Limit = 50, cursor_: CursorParameter = None,
+) -> Answer:  # fmt: skip
+    """Subjects to which all that is given fits, newest first.
+
+    A page may be short, even empty, and not the last: go on until `next` is null.
+    """
+    bound = ("subjects", external_ref, name, correlation_id, queue_key, states)
+    before = int(cursor.opened(cursor_, *bound)[0]) if cursor_ else None
+    return await answered(
+        gateway, identity,
+        lambda caller: ops.find_subjects(
+            caller, external_ref=external_ref, name=name, correlation_id=correlation_id, states=states,
+            queue_key=queue_key, limit=limit, before=before,
+        ),
+        shown=lambda found: part(found.subjects, [found.next_before] if found.next_before is not None else None, *bound),
+    )  # fmt: skip
 
 
 @router.get("/subjects/{subject_euid}", operation_id="get_subject", summary="A subject as it stands, and why",

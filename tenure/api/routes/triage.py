@@ -13,6 +13,7 @@ from tenure.api.body import JsonRoute
 from tenure.api.schemas.dead_letter import DeadLetterRow
 from tenure.api.schemas.hold import HoldRow
 from tenure.api.schemas.page import CursorParameter, Limit, Page, page
+from tenure.model.queue import Key
 from tenure.sdk import operations as ops
 
 router = APIRouter(tags=["triage"], route_class=JsonRoute)
@@ -23,13 +24,17 @@ router = APIRouter(tags=["triage"], route_class=JsonRoute)
 async def list_dead_letters(
     identity: Observer, gateway: GatewayOf,
     open_only: Annotated[bool, Query(description="Without those that were resolved.")] = True,
+    queue_key: Annotated[Key | None, Query(description="Of this queue only.", examples=["extraction"])] = None,
     limit: Limit = 50, cursor_: CursorParameter = None,
 ) -> Answer:  # fmt: skip
     """What gave up, and why."""
-    bound = ("dead-letter", open_only)
+    bound = ("dead-letter", open_only, queue_key)
     before = int(cursor.opened(cursor_, *bound)[0]) if cursor_ else None
     return await answered(
-        gateway, identity, lambda caller: ops.dead_letters(caller, open_only=open_only, limit=limit + 1, before=before),
+        gateway, identity,
+        lambda caller: ops.dead_letters(
+            caller, open_only=open_only, limit=limit + 1, before=before, queue_key=queue_key
+        ),
         shown=lambda rows: page(rows, limit, lambda row: [row.letter.uid], *bound),
     )  # fmt: skip
 
@@ -38,12 +43,14 @@ async def list_dead_letters(
 async def list_holds(
     identity: Observer, gateway: GatewayOf,
     active_only: Annotated[bool, Query(description="Without those that were released.")] = True,
+    queue_key: Annotated[Key | None, Query(description="Of this queue only.", examples=["extraction"])] = None,
     limit: Limit = 50, cursor_: CursorParameter = None,
 ) -> Answer:  # fmt: skip
     """What stops work, who placed it, and why."""
-    bound = ("holds", active_only)
+    bound = ("holds", active_only, queue_key)
     before = int(cursor.opened(cursor_, *bound)[0]) if cursor_ else None
     return await answered(
-        gateway, identity, lambda caller: ops.holds(caller, active_only=active_only, limit=limit + 1, before=before),
+        gateway, identity,
+        lambda caller: ops.holds(caller, active_only=active_only, limit=limit + 1, before=before, queue_key=queue_key),
         shown=lambda rows: page(rows, limit, lambda row: [row.hold.uid], *bound),
     )  # fmt: skip

@@ -32,6 +32,12 @@ CursorParameter = Annotated[
 ]
 
 
+def part(found: Sequence[T], following: Sequence[Any] | None, *bound_to: Any) -> dict[str, Any]:
+    """A page of what a search found, which itself says where it goes on; it may be short, even empty, before the end."""
+    cursor = sealed(following, *bound_to) if following is not None else None
+    return {"items": [public(each) for each in found], "next": cursor}
+
+
 def page(
     found: Sequence[T], limit: int, place: Callable[[T], Sequence[Any]], *bound_to: Any,
     shown: Callable[[T], Any] = public,

@@ -102,6 +102,20 @@ class QueueSummary(BaseModel):
     metrics: QueueMetrics
 
 
+class QueueSampleShown(BaseModel):
+    """The numbers of a queue as they were at a time."""
+
+    at: datetime
+    window_seconds: float = Field(description="Over how many seconds before it rates were taken.")
+    counts: QueueMetrics
+
+
+class QueueSamples(BaseModel):
+    """How a queue went: samples in order of time."""
+
+    samples: list[QueueSampleShown]
+
+
 class QueueDetail(BaseModel):
     """A queue's configuration and summary (S1 section 9.2)."""
 

@@ -20,7 +20,7 @@ class SubjectData(BaseModel):
     euid: SubjectName
     tenant: TenantName
     template: str = Field(examples=["content/material/specimen/1.0"])
-    name: str | None = Field(examples=["MX-20001"])
+    name: str | None = Field(examples=["plate 7 A1"])
     external_ref: str | None = Field(examples=["LIMS-4711"])
     properties: dict[str, Any] = Field(examples=[{"volume_ul": 50}])
     payload_ref: str | None
@@ -82,7 +82,7 @@ class Reasons(BaseModel):
 
 _EXAMPLE: dict[str, Any] = {
     "subject": {
-        "euid": "SX-YGJ24", "tenant": "TX-16JH", "template": "content/material/specimen/1.0", "name": "MX-20001",
+        "euid": "SX-YGJ24", "tenant": "TX-16JH", "template": "content/material/specimen/1.0", "name": "plate 7 A1",
         "external_ref": "LIMS-4711", "properties": {"volume_ul": 50}, "payload_ref": None, "correlation_id": None,
         "created_at": "2026-03-01T12:00:00.000000+00:00",
     },
@@ -116,6 +116,15 @@ class Standing(BaseModel):
     visible: bool = Field(description="Whether a worker that serves its queue could claim it now.")
     reasons: list[Reason]
     at: datetime = Field(description="The moment of the look, by the database's clock.")
+
+
+class SubjectRow(BaseModel):
+    """A subject as lists show it."""
+
+    envelope: Execution
+    name: str | None
+    external_ref: str | None
+    correlation_id: str | None
 
 
 class Item(BaseModel):

@@ -12,7 +12,7 @@ from tenure.model.queue import Key, Tag
 from tenure.model.requests import ShortText, SubmitSubject, Text, validated
 
 _EXAMPLE: dict[str, Any] = {
-    "queue_key": "extraction", "template": "content/material/specimen/1.0", "name": "MX-20001",
+    "queue_key": "extraction", "template": "content/material/specimen/1.0", "name": "plate 7 A1",
     "external_ref": "LIMS-4711", "properties": {"volume_ul": 50}, "priority": 5,
 }  # fmt: skip
 
