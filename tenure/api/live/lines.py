@@ -66,6 +66,11 @@ class Places:
                 looking.enter_context(place.look())
             yield hinted
 
+    @property
+    def hinted(self) -> bool:
+        """Whether any of them is to look (again)."""
+        return any(place.woken.is_set() for place in self._places)
+
     def rest(self) -> list[asyncio.Task[None]]:
         """Wait in all of them, each a task; the first that ends was woken."""
         return [asyncio.create_task(place.rest()) for place in self._places]

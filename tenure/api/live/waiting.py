@@ -95,6 +95,8 @@ class Waiting:
                         for rest in resting:
                             rest.cancel()
                         await asyncio.gather(*resting, return_exceptions=True)
+                    if not places.hinted:
+                        break  # the time is up and nobody said that there is anything: another look would find nothing
         finally:
             for task in leaving:
                 task.cancel()
