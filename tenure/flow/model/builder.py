@@ -20,7 +20,7 @@ from tenure.flow.model.condition import Condition, Operator
 from tenure.flow.model.definition import WorkflowDefinition
 from tenure.flow.model.names import END
 from tenure.flow.model.reading import from_data
-from tenure.flow.model.steps import Route
+from tenure.flow.model.routes import Route
 from tenure.flow.model.validation import SchemaCheck
 
 RouteLike = str | Route | Mapping[str, Any]

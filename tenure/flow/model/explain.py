@@ -5,28 +5,20 @@ What keeps a single runnable waiting is the kernel's to say: its ``why`` is pass
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from datetime import datetime
 from typing import Any
 
-from tenure.flow.model.bits import numbers_in
 from tenure.flow.model.decisions.plan import is_ready
 from tenure.flow.model.decisions.unfolding import Context, Unfolding
 from tenure.flow.model.definition import WorkflowDefinition
-from tenure.flow.model.names import Runnable
+from tenure.flow.model.explain_steps import MANY, Whys, under_way
 from tenure.flow.model.progress import cannot_start
 from tenure.flow.model.shape import shape_of
-from tenure.flow.model.state import Phase, RunState, RunStatus, StepState
+from tenure.flow.model.state import Phase, RunState, RunStatus
 from tenure.flow.model.steps import MANUAL
-from tenure.flow.model.times import moment
-from tenure.model import euid
 from tenure.model.json_text import instant
 from tenure.model.visibility import Reason
-
-RUN_PREFIX = "FX"
-Whys = Mapping[str, Sequence[Reason]]
-#: No more runnables, steps or items than these are named in one reason.
-_MANY = 20
 
 
 def explain(
@@ -62,7 +54,7 @@ def _reasons(state: RunState, definition: WorkflowDefinition | None, now: dateti
         yield Reason("run_paused", f"The run was paused{because}", "Resume it.", {"actions": ["resume", "cancel"]})
     if state.manual is not None:
         yield _boundary(state, now)
-    yield from _under_way(state, now, whys)
+    yield from under_way(state, now, whys)
     if definition is not None and definition.fingerprint == state.fingerprint and state.stop is None:
         yield from _not_begun(state, definition, now)
 
@@ -72,7 +64,7 @@ def _anomalies(state: RunState) -> Reason:
     return Reason(
         "anomalies", f"{state.anomaly_count} facts do not fit; the first is number {first.seq}, {first.type}: {first.reason}.",
         "Run `tenure verify`; what does not fit was left out and changed nothing.",
-        {"count": state.anomaly_count, "first": [a.model_dump() for a in state.anomalies[:_MANY]]}, blocking=False,
+        {"count": state.anomaly_count, "first": [a.model_dump() for a in state.anomalies[:MANY]]}, blocking=False,
     )  # fmt: skip
 
 
@@ -105,7 +97,7 @@ def _stopping(state: RunState) -> Iterator[Reason]:
     what = "was asked to stop" if stop.status is RunStatus.CANCELED else f"has failed ({stop.code})"
     evidence: dict[str, Any] = {
         "code": stop.code, "step": stop.step, "by": stop.actor, "since": instant(stop.at),
-        "under_way": [str(r) for r in state.active[:_MANY]],
+        "under_way": [str(r) for r in state.active[:MANY]],
     }  # fmt: skip
     undoing = state.compensation
     if undoing is not None and undoing.done < len(undoing.steps):
@@ -136,111 +128,6 @@ def _boundary(state: RunState, now: datetime) -> Reason:
     )  # fmt: skip
 
 
-def _under_way(state: RunState, now: datetime, whys: Whys) -> Iterator[Reason]:
-    for runnable in state.active:
-        step = state.under_way(runnable)
-        if step is None or step.phase is Phase.OPEN:
-            continue
-        if step.late:
-            yield Reason(
-                "deadline_passed", f"Step {runnable.step!r} is past its deadline, and its work is being stopped.",
-                "Wait for its end.", {"runnable": str(runnable), "deadline": step.deadline}, blocking=False,
-            )  # fmt: skip
-        if step.kind == "wait":
-            yield _waiting(state, runnable, step, now)
-        elif step.items is not None:
-            yield _map(runnable, step, whys)
-        elif step.kind == "child":
-            yield _child(runnable, step)
-        else:
-            yield _work(runnable, step, whys.get(str(runnable), ()))
-    for waiter in state.waiters:
-        yield Reason(
-            "code_waits_for_signal", f"The code of {waiter.runnable!r} waits for the signal {waiter.name!r}.",
-            "Send it.", {"runnable": waiter.runnable, "signal": waiter.name, "actions": ["signal", "cancel"]},
-        )  # fmt: skip
-
-
-def _waiting(state: RunState, runnable: Runnable, step: StepState, now: datetime) -> Reason:
-    evidence: dict[str, Any] = {"runnable": str(runnable), "since": _at(step.planned_at), "deadline": step.deadline}
-    if step.signal is not None:
-        evidence |= {"signal": step.signal, "signals_kept": sorted({s.name for s in state.signals})[:_MANY]}
-        evidence["actions"] = ["signal", "cancel"]
-        return Reason(
-            "waiting_for_signal", f"Step {runnable.step!r} waits for the signal {step.signal!r}.", "Send it.", evidence
-        )
-    until = moment(step.until)
-    evidence["until"] = step.until
-    if until is not None and until <= now:
-        return Reason(
-            "timer_due", f"Step {runnable.step!r} should have gone on at {step.until}.",
-            "Let something tick: a worker, the server, or `tenure recover`.", evidence,
-        )  # fmt: skip
-    return Reason(
-        "waiting_until", f"Step {runnable.step!r} waits until {step.until}.", "Wait.", evidence, blocking=False
-    )
-
-
-def _map(runnable: Runnable, step: StepState, whys: Whys) -> Reason:
-    items = step.items
-    assert items is not None
-    counts = {
-        "total": items.total, "planned": items.planned, "ok": items.ok.bit_count(), "failed": items.error.bit_count(),
-        "canceled": items.canceled.bit_count(), "open": items.open,
-    }  # fmt: skip
-    open_items = numbers_in(((1 << items.planned) - 1) & ~items.ended)
-    keys = [
-        str(Runnable(runnable.step, runnable.iteration, index))
-        for index, _ in zip(open_items, range(_MANY), strict=False)
-    ]
-    stuck = {key: [r.as_dict() for r in whys[key] if r.blocking] for key in keys if key in whys}
-    stuck = {key: reasons for key, reasons in stuck.items() if reasons}
-    said = (
-        f" Of those looked at, {len(stuck)} cannot be taken: {next(iter(stuck.values()))[0]['message']}"
-        if stuck
-        else ""
-    )
-    return Reason(
-        "items_under_way", f"Step {runnable.step!r} waits for {items.open} of {items.total} items.{said}",
-        next(iter(stuck.values()))[0]["remedy"] if stuck else "Wait for their end.",
-        {"runnable": str(runnable), "items": counts, "open": keys, "why": stuck}, blocking=bool(stuck),
-    )  # fmt: skip
-
-
-def _child(runnable: Runnable, step: StepState) -> Reason:
-    run = euid.format_euid(RUN_PREFIX, step.child) if step.child is not None else None
-    return Reason(
-        "child_under_way", f"Step {runnable.step!r} waits for the run {run} that it started.",
-        "Look at that run: its own reasons tell why it does not end.",
-        {"runnable": str(runnable), "run": run, "child_key": step.child_key, "since": _at(step.planned_at)}, blocking=False,
-    )  # fmt: skip
-
-
-def _work(runnable: Runnable, step: StepState, why: Sequence[Reason]) -> Reason:
-    evidence: dict[str, Any] = {
-        "runnable": str(runnable), "since": _at(step.planned_at), "why": [r.as_dict() for r in why],
-    }  # fmt: skip
-    if step.error is not None:
-        evidence |= {"code": step.error.code, "actions": ["requeue", "cancel"]}
-        return Reason(
-            "dead_lettered", f"The work of step {runnable.step!r} gave up ({step.error.code}).",
-            "Requeue it with reopen=True once the cause is gone, or cancel the run.", evidence,
-        )  # fmt: skip
-    blocking = [reason for reason in why if reason.blocking]
-    if blocking:
-        code = (
-            "dead_lettered"
-            if any(r.evidence.get("state") == "FAILED_TERMINAL" for r in blocking)
-            else "runnable_blocked"
-        )
-        return Reason(code, f"Step {runnable.step!r} is stuck. {blocking[0].message}", blocking[0].remedy, evidence)
-    said = f" {why[0].message}" if why else ""
-    return Reason(
-        "runnable_under_way", f"Step {runnable.step!r} waits for its work to end.{said}",
-        why[0].remedy if why else "Wait for its end.", evidence, blocking=False,
-    )  # fmt: skip
-
-
 def _not_begun(state: RunState, definition: WorkflowDefinition, now: datetime) -> Iterator[Reason]:
     unfolding = Unfolding(state, definition, Context(now, ""))
     never = cannot_start(state, definition)
@@ -249,14 +136,14 @@ def _not_begun(state: RunState, definition: WorkflowDefinition, now: datetime) -
     queued = [step.name for step in ready if isinstance(step, MANUAL) and state.manual is not None]
     if queued:
         yield Reason(
-            "boundary_queued", f"{', '.join(map(repr, queued[:_MANY]))} can be decided on once {_manual(state)!r} is.",
-            "Decide on the boundary that is open.", {"steps": queued[:_MANY], "open": _manual(state)}, blocking=False,
+            "boundary_queued", f"{', '.join(map(repr, queued[:MANY]))} can be decided on once {_manual(state)!r} is.",
+            "Decide on the boundary that is open.", {"steps": queued[:MANY], "open": _manual(state)}, blocking=False,
         )  # fmt: skip
     torn = [step.name for step in ready if step.name not in queued]
     if torn and not state.paused:
         yield Reason(
-            "not_planned", f"{', '.join(map(repr, torn[:_MANY]))} could begin and was not planned.",
-            "Run `tenure recover`: a write must have been torn.", {"steps": torn[:_MANY], "actions": ["recover"]},
+            "not_planned", f"{', '.join(map(repr, torn[:MANY]))} could begin and was not planned.",
+            "Run `tenure recover`: a write must have been torn.", {"steps": torn[:MANY], "actions": ["recover"]},
         )  # fmt: skip
     for step in definition.steps:
         name = step.name
@@ -273,14 +160,10 @@ def _not_begun(state: RunState, definition: WorkflowDefinition, now: datetime) -
         routes = shape.entered(name) and state.step(name).phase is Phase.IDLE
         if waits:
             yield Reason(
-                "dependency_wait", f"Step {name!r} waits for {', '.join(map(repr, waits[:_MANY]))}.", "Wait for them.",
-                {"step": name, "waits_for": waits[:_MANY], "needs_route": routes}, blocking=False,
+                "dependency_wait", f"Step {name!r} waits for {', '.join(map(repr, waits[:MANY]))}.", "Wait for them.",
+                {"step": name, "waits_for": waits[:MANY], "needs_route": routes}, blocking=False,
             )  # fmt: skip
 
 
 def _manual(state: RunState) -> str | None:
     return state.manual.step if state.manual is not None else None
-
-
-def _at(at: datetime | None) -> str | None:
-    return instant(at) if at is not None else None

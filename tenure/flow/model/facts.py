@@ -10,28 +10,37 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import BaseModel, Field
 
+from tenure.flow.model.fact_values import (
+    MAX_ITEMS,
+    MAX_ITERATION,
+    Adopted,
+    Child,
+    Decided,
+    Hash,
+    Index,
+    ItemEnd,
+    Iteration,
+    Label,
+    Outcome,
+    ParentLink,
+    Planned,
+    Ref,
+    Sentence,
+    Status,
+    StepError,
+    Uid,
+    Undo,
+    Value,
+)
 from tenure.flow.model.names import Name
 from tenure.model.fact import MAX_DATA_BYTES, check_data
 
-MAX_ITEMS = 100_000
-MAX_ITERATION = 1_000_000
 #: What is no longer than this as compact JSON fits into a fact, whose canonical JSON has a blank behind each mark.
 _SURELY_FITS = MAX_DATA_BYTES * 3 // 4
 #: Room that a fact keeps for what is beside its list.
 _ROOM = 1024
-
-Iteration = Annotated[int, Field(ge=1, le=MAX_ITERATION)]
-Index = Annotated[int, Field(ge=0, lt=MAX_ITEMS)]
-Uid = Annotated[int, Field(gt=0, lt=2**63)]
-Ref = Annotated[str, StringConstraints(min_length=1, max_length=200)]
-Hash = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
-Label = Annotated[str, StringConstraints(min_length=1, max_length=500)]
-Sentence = Annotated[str, StringConstraints(max_length=2000)]
-Outcome = Literal["ok", "error", "canceled"]
-Status = Literal["COMPLETED", "FAILED", "CANCELED"]
-Decided = Literal["resumed", "approved", "rejected", "expired", "canceled"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,14 +53,10 @@ class RunDraft:
     payload_hash: bytes | None = None
 
 
-class _Value(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="ignore", strict=True)
+_V = TypeVar("_V", bound=Value)
 
 
-_V = TypeVar("_V", bound=_Value)
-
-
-class RunFact(_Value):
+class RunFact(Value):
     """The data of one fact of a run. What a later version adds is read over."""
 
     TYPE: ClassVar[str]
@@ -70,14 +75,6 @@ class RunFact(_Value):
         return size_of(self) <= _SURELY_FITS
 
 
-class StepError(_Value):
-    """Why a step failed: a stable code, the kernel's error class, a sentence."""
-
-    code: Label
-    error_class: Label | None = None
-    message: Sentence | None = None
-
-
 class _AtStep(RunFact):
     step: Name
     iteration: Iteration = 1
@@ -86,18 +83,10 @@ class _AtStep(RunFact):
 class _Transition(_AtStep):
     """The decision about what follows a step, kept with its end: routes taken, where they lead, what is done again."""
 
-    routes: list[int] = []
-    to: list[Name] = []
+    routes: list[int] = Field(default_factory=list)
+    to: list[Name] = Field(default_factory=list)
     rework: Label | None = None
-    reset: list[Name] = []
-
-
-class ParentLink(_Value):
-    """What a child run tells of its parent."""
-
-    run: Uid
-    runnable: Label
-    child_key: Label
+    reset: list[Name] = Field(default_factory=list)
 
 
 class RunStarted(RunFact):
@@ -120,18 +109,6 @@ class RunStarted(RunFact):
     reason: Sentence | None = None
 
 
-class Adopted(_Value):
-    """A result of another run that this one does not do again."""
-
-    step: Name
-    output: Name | None = None
-    ref: Ref | None = None
-    value: Any = None
-    hash: Hash | None = None
-    recovery: Label | None = None
-    to: list[Name] = []
-
-
 class ResultsAdopted(RunFact):
     """A run that retries another keeps what that one did."""
 
@@ -141,24 +118,6 @@ class ResultsAdopted(RunFact):
     results: list[Adopted]
 
 
-class Planned(_Value):
-    """One step, or a window of the items of a map, that is to be done. ``hash`` is that of its input."""
-
-    step: Name
-    iteration: Iteration = 1
-    kind: Label
-    output: Name | None = None
-    hash: Hash | None = None
-    deadline: Label | None = None
-    recovery: Label | None = None
-    compensates: bool = False
-    signal: Name | None = None
-    until: Label | None = None
-    total: Annotated[int, Field(ge=0, le=MAX_ITEMS)] | None = None
-    start: Annotated[int, Field(ge=0, le=MAX_ITEMS)] = 0
-    stop: Annotated[int, Field(ge=0, le=MAX_ITEMS)] | None = None
-
-
 class RunnablesPlanned(RunFact):
     """Intent: these are to be done. Each becomes a subject, a child run or a timer."""
 
@@ -166,15 +125,6 @@ class RunnablesPlanned(RunFact):
     ACTION = "plan_runnables"
 
     runnables: list[Planned]
-
-
-class ItemEnd(_Value):
-    """How one item of a map ended."""
-
-    index: Index
-    outcome: Outcome
-    ref: Ref | None = None
-    hash: Hash | None = None
 
 
 class RunnableApplied(_Transition):
@@ -191,7 +141,7 @@ class RunnableApplied(_Transition):
     signal: Annotated[int, Field(ge=1)] | None = None
     late: bool = False
     untouched: bool = False
-    items: list[ItemEnd] = []
+    items: list[ItemEnd] = Field(default_factory=list)
 
 
 class RouteFollowed(RunFact):
@@ -201,8 +151,8 @@ class RouteFollowed(RunFact):
     ACTION = "apply_runnable"
 
     rework: Label | None = None
-    reset: list[Name] = []
-    to: list[Name] = []
+    reset: list[Name] = Field(default_factory=list)
+    to: list[Name] = Field(default_factory=list)
 
 
 class StepLogged(_Transition):
@@ -284,14 +234,6 @@ class SignalAwaited(RunFact):
     name: Name
 
 
-class Child(_Value):
-    """One child run."""
-
-    run: Uid
-    child_key: Label
-    index: Index | None = None
-
-
 class ChildStarted(_AtStep):
     """Child runs were started by a step, or by the code of one (``origin``: its runnable)."""
 
@@ -344,14 +286,6 @@ class FailureNoted(RunFact):
     message: Sentence | None = None
 
 
-class Undo(_Value):
-    """A step that is undone by another."""
-
-    step: Name
-    iteration: Iteration = 1
-    undo: Name
-
-
 class CompensationPlanned(RunFact):
     """What is undone, in this order: the last that was done first."""
 
@@ -397,7 +331,7 @@ class RunTerminal(RunFact):
     step: Name | None = None
     message: Sentence | None = None
     output_hash: Hash | None = None
-    irreversible: list[Name] = []
+    irreversible: list[Name] = Field(default_factory=list)
 
 
 TYPES: dict[str, type[RunFact]] = {
@@ -429,3 +363,13 @@ def in_portions(values: Sequence[_V]) -> Iterator[list[_V]]:
         size += length
     if portion:
         yield portion
+
+
+__all__ = [  # what facts are made of is found here as well
+    "MAX_ITEMS", "MAX_ITERATION", "TYPES", "Adopted", "CancelRequested", "Child", "ChildStarted", "CompensationPlanned",
+    "DeadlinePassed", "Decided", "FailureNoted", "Hash", "Index", "ItemEnd", "Iteration", "Label", "Outcome", "ParentLink",
+    "Planned", "Ref", "ResultsAdopted", "RouteFollowed", "RunDraft", "RunFact", "RunMigrated", "RunPaused", "RunResumed",
+    "RunStarted", "RunTerminal", "RunnableApplied", "RunnablesPlanned", "Sentence", "SignalAwaited", "SignalReceived",
+    "SignalTaken", "Status", "StepError", "StepKept", "StepLogged", "StepPaused", "StepResolved", "StepStuck", "Uid", "Undo",
+    "Value", "in_portions", "size_of",
+]  # fmt: skip

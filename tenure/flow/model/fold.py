@@ -13,23 +13,25 @@ from pydantic import ValidationError
 
 from tenure.flow.model import facts as f
 from tenure.flow.model.fold_boundaries import (
-    cancel_requested,
     child_started,
-    compensation_planned,
-    failure_noted,
-    migrated,
-    paused,
-    resumed,
     signal_awaited,
     signal_received,
     signal_taken,
     step_kept,
     step_paused,
     step_resolved,
+)
+from tenure.flow.model.fold_ends import Anomalous
+from tenure.flow.model.fold_runs import (
+    cancel_requested,
+    compensation_planned,
+    failure_noted,
+    migrated,
+    paused,
+    resumed,
     terminal,
-)  # fmt: skip
+)
 from tenure.flow.model.fold_steps import (
-    Anomalous,
     adopted,
     applied,
     deadline_passed,

@@ -7,9 +7,9 @@ from typing import Any
 from tenure.flow.model.definition import WorkflowDefinition
 from tenure.flow.model.names import rework_key
 from tenure.flow.model.progress import cannot_start
+from tenure.flow.model.routes import Route
 from tenure.flow.model.shape import Edge, shape_of
 from tenure.flow.model.state import Phase, RunState
-from tenure.flow.model.steps import Route
 from tenure.model.json_text import canonical_json, instant
 
 _OPERATORS = {

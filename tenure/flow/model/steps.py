@@ -5,54 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import Field, model_validator
 
-from tenure.flow.model.condition import Condition
-from tenure.flow.model.names import END, Frozen, Name, Names, Seconds, WorkflowName
+from tenure.flow.model.names import Frozen, Name, Names, Seconds, WorkflowName
+from tenure.flow.model.routes import Routes, as_routes
 from tenure.model.queue import Key, RetryPolicy, Tag
 
 STEP_TEMPLATE = "flow/step/1.0"
 RecoveryKind = Literal["none", "irreversible", "compensatable", "transaction"]
 #: What a task is given where its step does not say: the input of the run.
 WHOLE_INPUT = "$.input"
-
-
-def _one_or_many(value: Any) -> Any:
-    return [value] if isinstance(value, dict | Condition) else value
-
-
-class Route(Frozen):
-    """Where to go next, and when. Without ``when`` it is the fallback; with ``limit`` it leads back, so often at most.
-
-    ``when`` holds where all of its conditions do. ``to = "end"`` ends the branch.
-    """
-
-    to: Name
-    when: Annotated[tuple[Condition, ...], BeforeValidator(_one_or_many)] = ()
-    limit: int | None = Field(None, ge=1, le=1000)
-
-    @property
-    def fallback(self) -> bool:
-        """True without a condition and without a limit: it can always be taken."""
-        return not self.when and self.limit is None
-
-    @property
-    def ends(self) -> bool:
-        """True where it ends the branch."""
-        return self.to == END
-
-
-def _route(value: Any) -> Any:
-    return {"to": value} if isinstance(value, str) else value
-
-
-def _routes(value: Any) -> Any:
-    if isinstance(value, str | dict | Route):
-        value = [value]
-    return [_route(one) for one in value] if isinstance(value, list | tuple) else value
-
-
-Routes = Annotated[tuple[Route, ...], BeforeValidator(_routes)]
 
 
 class _Step(Frozen):
@@ -72,7 +34,7 @@ class _Step(Frozen):
     def _on_ok_is_the_last_route(cls, value: Any) -> Any:
         if isinstance(value, dict) and "on_ok" in value:
             rest = {key: inner for key, inner in value.items() if key != "on_ok"}
-            routes, ok = _routes(rest.get("routes", [])), _routes(value["on_ok"])
+            routes, ok = as_routes(rest.get("routes", [])), as_routes(value["on_ok"])
             if isinstance(routes, list | tuple) and isinstance(ok, list):
                 return {**rest, "routes": [*routes, *ok]}
         return value

@@ -37,7 +37,7 @@ def codes(call: str, *files: str) -> set[str]:
 
 @pytest.mark.parametrize(
     ("call", "files"),
-    [("Problem", ("validation/*.py", "reading.py")), ("Anomalous", ("fold*.py",)), ("Reason", ("explain.py",)),
+    [("Problem", ("validation/*.py", "reading.py")), ("Anomalous", ("fold*.py",)), ("Reason", ("explain*.py",)),
      ("CannotStart", ("decisions/*.py",))],
 )  # fmt: skip
 def test_every_code_is_in_the_reference(call: str, files: tuple[str, ...]) -> None:

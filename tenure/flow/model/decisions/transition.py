@@ -9,8 +9,8 @@ from typing import Any
 from tenure.flow.model.decisions.unfolding import Unfolding
 from tenure.flow.model.facts import RouteFollowed, RunFact
 from tenure.flow.model.names import rework_key
+from tenure.flow.model.routes import Route
 from tenure.flow.model.state import Output
-from tenure.flow.model.steps import Route
 
 #: So many names fit into a fact, however long they are.
 _FEW = 60
