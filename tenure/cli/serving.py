@@ -13,6 +13,8 @@ from tenure.api.settings import ServerSettings
 
 _log = logging.getLogger("tenure.serve")
 _GRACE = 30
+#: Seconds for which an idle connection is kept: longer than clients and proxies keep theirs, who would else write to a closed one.
+_KEEP_ALIVE = 75
 
 
 class _Server(uvicorn.Server):
@@ -34,7 +36,8 @@ def serve(settings: ServerSettings, *, host: str, port: int, trusted_proxies: st
         install(application)
     config = uvicorn.Config(
         application, host=host, port=port, log_config=None, access_log=False, server_header=False,
-        timeout_graceful_shutdown=_GRACE, proxy_headers=trusted_proxies is not None, forwarded_allow_ips=trusted_proxies,
+        timeout_graceful_shutdown=_GRACE, timeout_keep_alive=_KEEP_ALIVE,
+        proxy_headers=trusted_proxies is not None, forwarded_allow_ips=trusted_proxies,
     )  # fmt: skip
     _log.info("Serving on http://%s:%d%s.", host, port, "/ui" if settings.ui else "")
     _Server(config).run()

@@ -11,6 +11,7 @@ import typer
 from tenure.cli.call import Call, call_of
 from tenure.cli.connection import database
 from tenure.cli.logs import log_to
+from tenure.cli.spans import export_spans
 from tenure.model.errors import InvalidRequest, StoreUnavailable
 from tenure.store.postgres.migrate import migrate, pending
 
@@ -46,6 +47,7 @@ def run(
         raise InvalidRequest("The server's parts are not installed.", "Install them: pip install 'tenure[server]'.")
     call = call_of(context)
     log_to(call)
+    export_spans("tenure-server")
     dsn = _migrated(call)
 
     from tenure.api.settings import ServerSettings  # noqa: PLC0415 - what belongs to the extra is not always there
