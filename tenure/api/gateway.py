@@ -26,6 +26,9 @@ from tenure.store.postgres.runner import run_async, run_own_async
 from tenure.store.postgres.store import PostgresStore
 
 T = TypeVar("T")
+_Pool = AsyncConnectionPool[psycopg.AsyncConnection[Any]]
+#: One of so many connections is for looking up who asks.
+_DOORS = 5
 _PATIENCE = 10.0
 #: After so long the pool stops trying by itself, at ever longer intervals: the next request tries anew, at once.
 _AWAY = 3.0
@@ -50,18 +53,25 @@ class Gateway:
         self._sessions: dict[int, Session] = {}
         self._tenants: dict[int, int | None] = {}
         self._rest = Rest()
-        self._pool: AsyncConnectionPool[psycopg.AsyncConnection[Any]] = AsyncConnectionPool(
-            dsn, kwargs={"autocommit": True, **KEEPALIVES}, configure=self._configure, check=self._check,
-            min_size=1, max_size=max_connections, timeout=_PATIENCE, reconnect_timeout=_AWAY, open=False,
+        # Who asks is looked up on connections of their own: so no connection goes to and fro between tenants and none.
+        doors = max(1, max_connections // _DOORS)
+        self._pool, self._door = self._pool_of(max(1, max_connections - doors)), self._pool_of(doors)
+
+    def _pool_of(self, most: int) -> _Pool:
+        return AsyncConnectionPool(
+            self.dsn, kwargs={"autocommit": True, **KEEPALIVES}, configure=self._configure, check=self._check,
+            min_size=1, max_size=most, timeout=_PATIENCE, reconnect_timeout=_AWAY, open=False,
         )  # fmt: skip
 
     async def open(self) -> None:
         """Open the first connection; fails at once where there is no server, or where it may not act as ``tenure_api``."""
         await asyncio.to_thread(require_admission, self.dsn)
         await self._pool.open()
+        await self._door.open()
 
     async def close(self) -> None:
         """Close all connections."""
+        await self._door.close()
         await self._pool.close()
 
     def caller(self, identity: Identity) -> Caller:
@@ -78,18 +88,18 @@ class Gateway:
     async def perform(self, identity: Identity, make: Callable[[Caller], Op[T]]) -> T:
         """Run an operation for the identity, in a transaction of its own, seeing its tenant only."""
         caller = self.caller(identity)
-        return await self._run(identity.tenant, lambda: make(caller))
+        return await self._run(self._pool, identity.tenant, lambda: make(caller))
 
     async def perform_unbound(self, make: Callable[[PostgresStore], Op[T]]) -> T:
         """Run an operation before it is known who asks: it sees no tenant's rows, only what is made for this."""
-        return await self._run(None, lambda: make(self.store))
+        return await self._run(self._door, None, lambda: make(self.store))
 
     def use(self) -> dict[str, int]:
         """How the pool of connections is used: the numbers of psycopg_pool."""
         return self._pool.get_stats()
 
-    async def _run(self, tenant: int | None, make: Callable[[], Op[T]]) -> T:
-        async with self._connection() as (connection, session):
+    async def _run(self, pool: _Pool, tenant: int | None, make: Callable[[], Op[T]]) -> T:
+        async with self._connection(pool) as (connection, session):
             if session.pooled:  # what is set for a session would reach others
                 async with connection.transaction():
                     await connection.execute(f"set local role {ROLE}", prepare=False)
@@ -101,15 +111,15 @@ class Gateway:
             return await run_own_async(connection, make, prepare=True)
 
     @asynccontextmanager
-    async def _connection(self) -> AsyncIterator[tuple[psycopg.AsyncConnection[Any], Session]]:
+    async def _connection(self, pool: _Pool) -> AsyncIterator[tuple[psycopg.AsyncConnection[Any], Session]]:
         try:
-            async with self._pool.connection() as connection:
+            async with pool.connection() as connection:
                 if self._clock is not None:
                     await connection.execute(*clock_setting(self._clock()))
                 yield connection, self._sessions[connection.info.backend_pid]
         except PoolTimeout as error:
             raise StoreUnavailable(
-                f"No connection to the database within {self._pool.timeout:.0f} s.",
+                f"No connection to the database within {pool.timeout:.0f} s.",
                 "See that it runs and accepts connections.",
             ) from error
 

@@ -41,6 +41,7 @@ class Keeper:
         beat_every = min(self.worker.heartbeat_ttl_seconds / 3, 30.0)
         self._next_beat = time.monotonic() + beat_every
         next_sweep = time.monotonic() + self._sweep_interval / 2
+        away = False
         while True:
             await asyncio.sleep(_TICK)
             try:
@@ -53,8 +54,12 @@ class Keeper:
                     next_sweep = now + self._sweep_interval
                     await self.sweep()
             except StoreUnavailable as error:
-                # The leases run on; those that run out are noticed by their deadlines.
-                _log.warning("keeper: %s", error.message)
+                # The leases run on; those that run out are noticed by their deadlines. It is told once, not at each tick.
+                if not away:
+                    _log.warning("keeper: %s It is tried until it answers.", error.message)
+                away = True
+            else:
+                away = False
 
     def beat_soon(self) -> None:
         """Look at the worker's status with the next tick: somebody seems to have changed it."""
