@@ -116,3 +116,10 @@ def test_mistakes_are_told_in_a_sentence(tenure, arguments, told):
     assert answer.code == 1
     assert told in answer.err
     assert "Traceback" not in answer.err
+
+
+def test_up_says_how_the_first_admin_is_made_until_there_is_one(tenure):
+    told = tenure("up").out
+    assert "tenure principal create user:NAME --role admin --password" in told
+    assert tenure("principal", "create", "user:ada", "--role", "admin").code == 0
+    assert "Nobody can sign in" not in tenure("up").out

@@ -13,6 +13,7 @@ from tenure.cli.connection import database
 from tenure.cli.logs import log_to
 from tenure.cli.spans import export_spans
 from tenure.model.errors import InvalidRequest, StoreUnavailable
+from tenure.sdk.tenants import anybody
 from tenure.store.postgres.migrate import migrate, pending
 
 if TYPE_CHECKING:
@@ -58,6 +59,11 @@ def run(
         max_connections=connections, rate_per_second=rate, rate_burst=burst, listen_dsn=listen_dsn,
         open_metrics=open_metrics, oidc=_oidc(), ui=ui,
     )  # fmt: skip
+    if not anybody(dsn, settings.tenant) and settings.oidc is None:
+        call.err.print(
+            f"Nobody of the tenant {settings.tenant!r} can sign in yet. Create the first admin:\n"
+            "    tenure principal create user:NAME --role admin --password"
+        )
     serve(settings, host=host, port=port, trusted_proxies=trusted_proxies)
 
 

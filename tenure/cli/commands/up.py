@@ -9,6 +9,7 @@ import typer
 from tenure.cli.call import Call, call_of
 from tenure.cli.commands import worker
 from tenure.cli.connection import Database, database
+from tenure.sdk.tenants import anybody
 from tenure.store.postgres.migrate import Migration, migrate
 from tenure.terminal.listing import fields
 
@@ -53,4 +54,17 @@ def _shown(found: Database, applied: list[Migration]) -> dict[str, Any]:
 def _next_steps(call: Call, worker_of: str | None) -> list[str]:
     if worker_of is not None:
         return []
-    return ["", "Next: tenure demo | tenure top | tenure worker MODULE:APP | tenure down stops the server."]
+    steps = ["", "Next: tenure demo | tenure top | tenure worker MODULE:APP | tenure down stops the server."]
+    return [*steps, *first_admin(call)]
+
+
+def first_admin(call: Call) -> list[str]:
+    """How somebody gets in, where nobody can yet."""
+    settings = call.founding_client.settings
+    if anybody(settings.dsn, settings.tenant):
+        return []
+    return [
+        "Nobody can sign in to a server yet. Create the first admin, then start one:",
+        "    tenure principal create user:NAME --role admin --password",
+        "    tenure serve",
+    ]
