@@ -16,7 +16,7 @@ class Loaded:
     """A client with one no-op task, and a worker in this process."""
 
     def __init__(self, dsn: str) -> None:
-        self.client = Tenure(dsn, tenant="bench", actor="system:bench")
+        self.client = Tenure(dsn, tenant="bench", create_tenant=True, actor="system:bench")
         self._started: list[float] = []
         self._seen = threading.Event()
         self.client.define_template(_TEMPLATE)

@@ -11,10 +11,12 @@ from typing import Annotated, Any
 
 import typer
 
+from tenure.model.attempt import attempt_of
 from tenure.model.errors import InvalidPayload, InvalidRequest, NaiveDatetime, NotFound
 from tenure.model.euid import parse_euid
 from tenure.model.worker import Worker
 from tenure.sdk.client import Tenure
+from tenure.store.records import LeaseRow
 
 _RELATIVE = re.compile(r"\+(\d{1,9}(?:\.\d{1,6})?)([smhd])")
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
@@ -53,6 +55,15 @@ def worker_of(client: Tenure, given: str) -> Worker:
         if worker.uid == uid:
             return worker
     raise NotFound(f"There is no worker {given}.", "List them: tenure workers list. A retired one is not shown.")
+
+
+def existing_lease(client: Tenure, lease: str) -> LeaseRow:
+    """The lease that was named by EUID."""
+    uid = attempt_of(parse_euid(lease))
+    found = client.leases(None, limit=1, before=uid + 1)
+    if not found or found[0].attempt.uid != uid:
+        raise NotFound(f"There is no lease {lease}.", "Check its EUID; list them: tenure lease list --status all.")
+    return found[0]
 
 
 def json_value(given: str | None, what: str) -> Any:

@@ -15,9 +15,8 @@ from rich.console import Console, RenderableType
 from tenure.model.errors import NotFound
 from tenure.sdk.client import Tenure
 from tenure.sdk.public_form import public
+from tenure.sdk.settings import DEFAULT_TENANT
 from tenure.sdk.tenants import tenant_exists
-
-_FIRST_TENANT = "default"
 
 
 def _console(*, stderr: bool = False) -> Console:
@@ -42,7 +41,7 @@ class Call:
         """The client of this invocation; ``close`` closes it. Raises NotFound for a tenant that is not there."""
         client = self.founding_client
         settings = client.settings
-        if settings.tenant != _FIRST_TENANT and not tenant_exists(settings.dsn, settings.tenant):
+        if settings.tenant != DEFAULT_TENANT and not tenant_exists(settings.dsn, settings.tenant):
             raise NotFound(
                 f"There is no tenant {settings.tenant!r}.",
                 "Check it; to make it, define its first queue: tenure --tenant KEY queue define QUEUE.",
@@ -52,7 +51,7 @@ class Call:
     @cached_property
     def founding_client(self) -> Tenure:
         """The same client, which makes its tenant where it is not there."""
-        return Tenure(self.dsn, tenant=self.tenant, actor=self.actor, max_connections=2)
+        return Tenure(self.dsn, tenant=self.tenant, actor=self.actor, max_connections=2, create_tenant=True)
 
     def answer(self, value: Any, *rendered: RenderableType) -> None:
         """One answer: a JSON document, or what was rendered for people."""

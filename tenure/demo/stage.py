@@ -45,8 +45,8 @@ def set_up(dsn: str) -> Stage:
     folder = home / tenant
     for each in ("uploads", "artifacts", "logs"):
         (folder / each).mkdir(parents=True, exist_ok=True)
-    client = Tenure(dsn, tenant=tenant, actor=OPERATOR, max_connections=2)
-    technician = Tenure(dsn, tenant=tenant, actor=TECHNICIAN, max_connections=2)
+    client = Tenure(dsn, tenant=tenant, actor=OPERATOR, max_connections=2, create_tenant=True)
+    technician = Tenure(dsn, tenant=tenant, actor=TECHNICIAN, max_connections=2, create_tenant=True)
     return Stage(tenant, folder, client, technician, Crew(dsn, tenant, folder / "logs"))
 
 

@@ -22,7 +22,7 @@ from tenure.sdk.http.call import Call
 from tenure.sdk.http.line import Line
 from tenure.sdk.http.reaching import Reaching, refuse
 from tenure.sdk.session import KEEPALIVES, Rest, Session, clock_setting, opened, opened_async, reachable
-from tenure.sdk.settings import Clock, Settings, resolve
+from tenure.sdk.settings import DEFAULT_TENANT, Clock, Settings, resolve
 from tenure.sdk.tasks import TaskRegistry
 from tenure.store.operation import Op
 from tenure.store.postgres.runner import run, run_async, run_own, run_own_async
@@ -35,7 +35,11 @@ _PATIENCE = 30.0
 def _caller_of(settings: Settings, store: PostgresStore, tenant: int | None) -> Caller:
     """The identity that either client acts under, once its tenant is known."""
     if tenant is None:
-        raise NotFound(f"There is no tenant {settings.tenant!r}.", "Create it first.")
+        raise NotFound(
+            f"There is no tenant {settings.tenant!r}.",
+            "Check its name. To make it, pass create_tenant=True once, or define its first queue: "
+            "tenure --tenant KEY queue define QUEUE.",
+        )
     return Caller(store, tenant, settings.actor, settings.tenant, followers=(flow_on(store),))
 
 
@@ -49,18 +53,21 @@ class Tenure(Actions, TaskRegistry, Reaching):
     """The sync client. Threads may share it.
 
     ``dsn`` names a PostgreSQL 15 or newer; without one (and without ``TENURE_DSN``) the embedded server is used.
-    ``tenant`` and ``actor`` say for whom and as whom it acts. Connections are opened on first use; ``close`` them, or
+    ``tenant`` and ``actor`` say for whom and as whom it acts; a tenant that is not there is made with ``create_tenant``
+    only, so that a mistyped one is noticed (``default`` is always there). Connections are opened on first use; ``close`` them, or
     use it as a context manager. With ``url`` and ``token`` (or ``TENURE_URL`` and ``TENURE_TOKEN``, and no DSN) it
     reaches a server over HTTP instead, and can do what a token permits.
     """
 
     def __init__(
         self, dsn: str | None = None, *, tenant: str | None = None, actor: str | None = None, clock: Clock | None = None,
-        notify: bool = True, max_connections: int = 10, url: str | None = None, token: str | None = None,
+        notify: bool = True, max_connections: int = 10, create_tenant: bool = False, url: str | None = None,
+        token: str | None = None,
     ) -> None:  # fmt: skip
         TaskRegistry.__init__(self)
         Reaching.__init__(self, dsn, url, token)
         self._given = (dsn, tenant, actor, clock, notify)
+        self._create_tenant = create_tenant
         self._max_connections = max_connections
         self._lock = threading.Lock()
         self._settings: Settings | None = None
@@ -93,14 +100,15 @@ class Tenure(Actions, TaskRegistry, Reaching):
 
     @property
     def caller(self) -> Caller:
-        """Identity and store of the client; the tenant is created on first use."""
+        """Identity and store of the client. Raises NotFound for a tenant that is not there and not to be made."""
         if self._caller is None:
             settings = self.settings
+            create = self._create_tenant or settings.tenant == DEFAULT_TENANT
             store = PostgresStore(notify=settings.notify)
             with self._connection() as (connection, session):
                 tenant = run_own(
                     connection,
-                    lambda: store.tenant(settings.tenant, create=True, actor=settings.actor),
+                    lambda: store.tenant(settings.tenant, create=create, actor=settings.actor),
                     prepare=session.prepares,
                 )
             self._caller = _caller_of(settings, store, tenant)
@@ -213,11 +221,13 @@ class AsyncTenure(Actions, TaskRegistry, Reaching):
 
     def __init__(
         self, dsn: str | None = None, *, tenant: str | None = None, actor: str | None = None, clock: Clock | None = None,
-        notify: bool = True, max_connections: int = 10, url: str | None = None, token: str | None = None,
+        notify: bool = True, max_connections: int = 10, create_tenant: bool = False, url: str | None = None,
+        token: str | None = None,
     ) -> None:  # fmt: skip
         TaskRegistry.__init__(self)
         Reaching.__init__(self, dsn, url, token)
         self._given = (dsn, tenant, actor, clock, notify)
+        self._create_tenant = create_tenant
         self._max_connections = max_connections
         self._settings: Settings | None = None
         self._lock = asyncio.Lock()
@@ -244,14 +254,15 @@ class AsyncTenure(Actions, TaskRegistry, Reaching):
         return self._settings
 
     async def identity(self) -> Caller:
-        """Identity and store of the client; the tenant is created on first use."""
+        """Identity and store of the client. Raises NotFound for a tenant that is not there and not to be made."""
         if self._caller is None:
             async with self._connection() as (connection, session):
                 settings = self.settings
+                create = self._create_tenant or settings.tenant == DEFAULT_TENANT
                 store = PostgresStore(notify=settings.notify)
                 tenant = await run_own_async(
                     connection,
-                    lambda: store.tenant(settings.tenant, create=True, actor=settings.actor),
+                    lambda: store.tenant(settings.tenant, create=create, actor=settings.actor),
                     prepare=session.prepares,
                 )
             self._caller = _caller_of(settings, store, tenant)

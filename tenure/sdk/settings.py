@@ -11,6 +11,9 @@ from typing import Protocol
 from tenure.embedded import default_cluster
 from tenure.store.postgres.migrate import migrate
 
+#: The tenant of whoever names none: the only one that is made without being asked for.
+DEFAULT_TENANT = "default"
+
 
 class Clock(Protocol):
     """A clock that tests move. In production there is none: the database's own rules."""
@@ -42,7 +45,7 @@ def resolve(dsn: str | None, tenant: str | None, actor: str | None, clock: Clock
         migrate(dsn)
     return Settings(
         dsn=dsn,
-        tenant=tenant or os.environ.get("TENURE_TENANT") or "default",
+        tenant=tenant or os.environ.get("TENURE_TENANT") or DEFAULT_TENANT,
         actor=actor or os.environ.get("TENURE_ACTOR") or f"user:{_user()}",
         clock=clock,
         notify=notify,

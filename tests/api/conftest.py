@@ -98,7 +98,9 @@ class Site:
     def __init__(self, server: Running, tenant: str) -> None:
         self.server = server
         self.tenant = tenant
-        self.trusted = Tenure(server.settings.dsn, tenant=tenant, actor="user:root", clock=server.settings.clock)
+        self.trusted = Tenure(
+            server.settings.dsn, tenant=tenant, create_tenant=True, actor="user:root", clock=server.settings.clock
+        )
         self._clients: dict[Any, Documented] = {}
 
     def secret(self, *roles: str, name: str | None = None) -> str:

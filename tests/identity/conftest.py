@@ -43,14 +43,14 @@ def clock() -> MovableClock:
 @pytest.fixture
 def ours(migrated_database: str, clock: MovableClock) -> Any:
     """A trusted client of the tenant ``ours``."""
-    with Tenure(migrated_database, tenant="ours", actor="user:root", clock=clock) as client:
+    with Tenure(migrated_database, tenant="ours", create_tenant=True, actor="user:root", clock=clock) as client:
         yield client
 
 
 @pytest.fixture
 def theirs(migrated_database: str, clock: MovableClock) -> Any:
     """A trusted client of another tenant."""
-    with Tenure(migrated_database, tenant="theirs", actor="user:root", clock=clock) as client:
+    with Tenure(migrated_database, tenant="theirs", create_tenant=True, actor="user:root", clock=clock) as client:
         yield client
 
 

@@ -6,6 +6,7 @@ import asyncio
 import inspect
 import time
 
+import psycopg
 import pytest
 
 from tenure import AsyncTenure, Tenure
@@ -105,12 +106,26 @@ def test_the_environment_fills_in_what_was_not_given(monkeypatch, migrated_datab
     monkeypatch.setenv("TENURE_DSN", migrated_database)
     monkeypatch.setenv("TENURE_TENANT", "lab")
     monkeypatch.setenv("TENURE_ACTOR", "user:grace")
-    with Tenure() as app:
+    with Tenure(create_tenant=True) as app:
         queue = app.define_queue("q")
         assert app.facts(queue.uid)[0].actor == "user:grace"
 
-    with Tenure(tenant="other") as elsewhere:
+    with Tenure(tenant="other", create_tenant=True) as elsewhere:
         assert elsewhere.queues() == []
+
+
+async def test_a_mistyped_tenant_is_refused_and_not_made(migrated_database):
+    with Tenure(migrated_database, tenant="lab", create_tenant=True) as made:
+        made.define_queue("q")
+    with Tenure(migrated_database, tenant="lab") as known:
+        assert [queue.queue_key for queue in known.queues()] == ["q"]
+    with Tenure(migrated_database, tenant="labb") as mistyped, pytest.raises(NotFound, match="no tenant 'labb'"):
+        mistyped.submit(queue_key="q")
+    async with AsyncTenure(migrated_database, tenant="labb") as mistyped_async:
+        with pytest.raises(NotFound, match="no tenant 'labb'"):
+            await mistyped_async.queues()
+    with psycopg.connect(migrated_database) as connection:
+        assert connection.execute("select key from tenure.tenant").fetchall() == [("lab",)]
 
 
 def test_no_secret_shows_in_a_token_or_a_lease(app):

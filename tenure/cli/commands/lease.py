@@ -7,22 +7,22 @@ from typing import Annotated
 
 import typer
 
-from tenure.cli.arguments import KeyOption, LimitOption, ReasonOption, worker_of
+from tenure.cli.arguments import KeyOption, LimitOption, ReasonOption, existing_lease, worker_of
 from tenure.cli.call import call_of
+from tenure.cli.commands import holding
+from tenure.cli.commands.holding import LeaseArgument
 from tenure.model import euid
-from tenure.model.attempt import attempt_of, record_of
-from tenure.model.errors import NotFound
+from tenure.model.attempt import record_of
 from tenure.model.euid import parse_euid
 from tenure.model.states import LeaseStatus
-from tenure.sdk.client import Tenure
-from tenure.store.records import LeaseRow
 from tenure.terminal.listing import fields, table
 from tenure.terminal.outcome import outcome
 from tenure.terminal.wording import moment, state
 
 group = typer.Typer(name="lease", help="Leases: who holds what, until when.", no_args_is_help=True)
 
-LeaseArgument = Annotated[str, typer.Argument(metavar="LEASE", help="EUID of the lease, e.g. LX-1T8Z.")]
+for _command in (holding.start, holding.renew, holding.complete, holding.fail, holding.release):
+    group.command()(_command)
 
 
 class Which(StrEnum):
@@ -64,7 +64,7 @@ def list_leases(
 def show(context: typer.Context, lease: LeaseArgument) -> None:
     """One lease with its execution record."""
     call = call_of(context)
-    row = _existing(call.client, lease)
+    row = existing_lease(call.client, lease)
     a = row.attempt
     told = {
         "lease": euid.format_euid(euid.LEASE, a.uid), "record": euid.format_euid(euid.RECORD, record_of(a.uid)),
@@ -88,11 +88,3 @@ def expire(
     call = call_of(context)
     result = call.client.expire_lease(parse_euid(lease), force=force, reason=reason, idempotency_key=idempotency_key)
     call.answer(result, outcome(result))
-
-
-def _existing(client: Tenure, lease: str) -> LeaseRow:
-    uid = attempt_of(parse_euid(lease))
-    found = client.leases(None, limit=1, before=uid + 1)
-    if not found or found[0].attempt.uid != uid:
-        raise NotFound(f"There is no lease {lease}.", "Check its EUID; list them: tenure lease list --status all.")
-    return found[0]

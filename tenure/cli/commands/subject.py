@@ -17,8 +17,12 @@ from tenure.cli.arguments import (
     time_of,
 )  # fmt: skip
 from tenure.cli.call import call_of
+from tenure.model.errors import InvalidRequest, NotFound
 from tenure.model.euid import parse_euid
-from tenure.sdk.public_form import edge_ends
+from tenure.sdk.client import Tenure
+from tenure.sdk.person import present
+from tenure.sdk.public_form import edge_ends, public
+from tenure.terminal.claim import claim_told
 from tenure.terminal.listing import table
 from tenure.terminal.outcome import outcome
 from tenure.terminal.reasons import reasons_told
@@ -67,6 +71,39 @@ def submit(
         **{field: value for field, value in given.items() if value is not None},
     )  # fmt: skip
     call.answer(result, outcome(result))
+
+
+@group.command()
+def claim(
+    context: typer.Context, subject: SubjectArgument = None, ref: RefOption = None,
+    queue: Annotated[str | None, typer.Option("--queue", help="Where from; the first in it, unless a subject is named.")] = None,
+    ttl: Annotated[int | None, typer.Option("--ttl", min=1, help="Seconds that the lease lasts, unless it is renewed.")] = None,
+    start: Annotated[bool, typer.Option("--start/--no-start", help="Begin the work at once.")] = True,
+    worker: Annotated[str | None, typer.Option("--worker", help="As another worker_key than the actor's.")] = None,
+    capability: Annotated[list[str] | None, typer.Option("--capability", help="What you can do (repeat); kept.")] = None,
+    site: Annotated[list[str] | None, typer.Option("--site", help="Where you are (repeat); kept.")] = None,
+) -> None:  # fmt: skip
+    """Take a subject as a person: prints the lease and the token that proves it, once."""
+    call = call_of(context)
+    uid = subject_of(call.client, subject, ref) if subject is not None or ref is not None else None
+    key = queue if queue is not None else _queue_of(call.client, uid)
+    person = present(call.client, worker or call.client.settings.actor, capability or (), site or ())
+    taken = call.client.claim(person, key, subject=uid, ttl_seconds=ttl, start=start)
+    if not taken:
+        raise NotFound(f"Nothing waits in {key!r} that you may take.", f"Look: tenure queue items {key}.")
+    told = public(taken[0].item) | {"token": taken[0].token.reveal()}
+    call.answer(told, *claim_told(taken[0]))
+
+
+def _queue_of(client: Tenure, subject: int | None) -> str:
+    if subject is None:
+        raise InvalidRequest("Say where from, or what.", "Give --queue QUEUE, or a subject.")
+    found = client.inspect(subject).situation.thread.envelope.next_queue_key
+    if found is None:
+        raise InvalidRequest(
+            "The subject is before no queue.", "Put it before one: tenure subject requeue --queue QUEUE."
+        )
+    return found
 
 
 @group.command()

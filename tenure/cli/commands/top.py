@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Annotated, Any
@@ -46,17 +47,19 @@ def run(
     call = call_of(context)
     where = f"{without_password(call.client.settings.dsn)}  tenant {call.client.settings.tenant}"
     frame = look(call.client)
-    if once or call.json:
-        while True:
-            call.answer(frame_document(frame), drawn(frame, where))
-            if once:
-                return
-            time.sleep(interval)
-            frame = look(call.client)
-    with Live(drawn(frame, where), console=call.out, screen=call.out.is_terminal, auto_refresh=False) as live:
-        while True:
-            time.sleep(interval)
-            live.update(drawn(look(call.client), where), refresh=True)
+    # Ctrl-C is how it is meant to end.
+    with suppress(KeyboardInterrupt):
+        if once or call.json:
+            while True:
+                call.answer(frame_document(frame), drawn(frame, where))
+                if once:
+                    return
+                time.sleep(interval)
+                frame = look(call.client)
+        with Live(drawn(frame, where), console=call.out, screen=call.out.is_terminal, auto_refresh=False) as live:
+            while True:
+                time.sleep(interval)
+                live.update(drawn(look(call.client), where), refresh=True)
 
 
 def look(client: Tenure) -> Frame:
