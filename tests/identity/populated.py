@@ -30,7 +30,7 @@ def populate(dsn: str) -> Population:
     """Make both tenants and give each the same work."""
     tenants, subjects = [], {}
     for key in ("ours", "theirs"):
-        with Tenure(dsn, tenant=key, actor="user:root") as client:
+        with Tenure(dsn, tenant=key, create_tenant=True, actor="user:root") as client:
             subject = _work(client)
             tenants.append(client.caller.tenant)
             subjects[client.caller.tenant] = subject
