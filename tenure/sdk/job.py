@@ -8,13 +8,17 @@ from dataclasses import dataclass
 from typing import Any
 
 from tenure.model import euid
+from tenure.sdk.durable import Durable, Reach
 from tenure.sdk.token import Token
 from tenure.store.records import Claimed
 
 
 @dataclass(slots=True, eq=False)
-class Job:
-    """One claimed subject in the hands of a handler."""
+class Job(Durable):
+    """One claimed subject in the hands of a handler.
+
+    In a step of a run it also keeps what the code did: ``step``, ``sleep``, ``wait_event``, ``start_child``.
+    """
 
     item: Claimed
     deadline: float
@@ -23,6 +27,7 @@ class Job:
     """What proves the lease; hand it to whoever reports the end of work that was dispatched."""
     told_lost: bool = False
     """Set by the runtime when it learns that the lease is lost."""
+    reach: Reach | None = None
 
     @property
     def subject(self) -> str:

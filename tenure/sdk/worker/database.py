@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import TypeVar
 
 from tenure.engine.acting import Outcome
 from tenure.engine.actions import claim, expire, queues, renew, workers
@@ -30,6 +31,7 @@ from tenure.store.operation import Op
 from tenure.store.postgres.store import PostgresStore
 from tenure.store.records import ScanHint
 
+T = TypeVar("T")
 _SWEEP = 500
 
 
@@ -134,6 +136,10 @@ class DatabaseTransport:
     async def sweep(self) -> int:
         """See ``Transport.sweep``: of every queue, so that nothing stays RUNNING for ever, whoever serves it."""
         return len(await self._keeping.attempt(lambda: expire.sweep(self._caller, None, _SWEEP)))
+
+    async def ask(self, make: Callable[[Caller], Op[T]]) -> T:
+        """See ``Transport.ask``."""
+        return await self._keeping.perform(lambda: make(self._caller))
 
     async def tick(self) -> int:
         """See ``Transport.tick``."""

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, TypeVar
 
 from tenure.engine.acting import Outcome
+from tenure.engine.caller import Caller
 from tenure.flow.model.builder import Workflow
 from tenure.model.queue import QueuePolicy
 from tenure.model.requests import (
@@ -21,7 +22,10 @@ from tenure.model.requests import (
 from tenure.model.worker import Worker, WorkerSpec
 from tenure.sdk.token import Token
 from tenure.sdk.worker.holding import Held
+from tenure.store.operation import Op
 from tenure.store.records import Claimed, Finish, ScanHint
+
+T = TypeVar("T")
 
 Report = Finish | CompleteExecution | FailExecution | DeferExecution | ReleaseLease | DispatchExternal
 """What became of one lease."""
@@ -113,6 +117,10 @@ class Transport(Protocol):
 
     async def sweep(self) -> int:
         """Expire what others let lapse; how many there were."""
+        ...
+
+    async def ask(self, make: Callable[[Caller], Op[T]]) -> T:
+        """Run an operation for the code of a job, where that can be done."""
         ...
 
     async def tick(self) -> int:

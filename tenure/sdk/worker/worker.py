@@ -111,7 +111,13 @@ class Worker:
         hints = transport.hints
         acknowledger = Acknowledger(transport, row.uid, holding, hints.heard.set)
         executing = Executing(
-            self.tasks, holding, acknowledger, concurrency=options.concurrency, processes=options.processes, clock=clock
+            self.tasks,
+            holding,
+            acknowledger,
+            concurrency=options.concurrency,
+            processes=options.processes,
+            clock=clock,
+            ask=transport.ask,
         )
         keeper = Keeper(
             transport, row, holding, self.stop, sweep_interval=options.sweep_interval,
