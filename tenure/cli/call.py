@@ -51,7 +51,9 @@ class Call:
     @cached_property
     def founding_client(self) -> Tenure:
         """The same client, which makes its tenant where it is not there."""
-        return Tenure(self.dsn, tenant=self.tenant, actor=self.actor, max_connections=2, create_tenant=True)
+        client = Tenure(self.dsn, tenant=self.tenant, actor=self.actor, max_connections=2, create_tenant=True)
+        client.reach_the_database()  # commands speak to it, though TENURE_URL may be set for others
+        return client
 
     def answer(self, value: Any, *rendered: RenderableType) -> None:
         """One answer: a JSON document, or what was rendered for people."""

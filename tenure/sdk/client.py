@@ -188,7 +188,7 @@ class Within(Tenure):
 
     def __init__(self, client: Tenure, connection: psycopg.Connection[Any]) -> None:
         super().__init__(*client._given[:1])
-        self._decided = True  # within a transaction, whatever the environment says
+        self.reach_the_database()
         self._client = client
         self.connection = connection
 
@@ -342,7 +342,7 @@ class AsyncWithin(AsyncTenure):
 
     def __init__(self, client: AsyncTenure, transaction: Any) -> None:
         super().__init__(*client._given[:1])
-        self._decided = True  # within a transaction, whatever the environment says
+        self.reach_the_database()
         self._client = client
         self.transaction_of = transaction
         """What the caller holds: a connection or a session."""

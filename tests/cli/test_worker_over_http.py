@@ -136,3 +136,11 @@ def test_a_mistake_is_told_with_what_to_do(folder, options, environment, status,
     assert (ran.returncode, f"({code})" in ran.stderr) == (status, True), ran.stderr
     assert "Traceback" not in ran.stderr
     assert secret_of(address) not in ran.stderr
+
+
+def test_other_commands_mean_the_database_though_a_url_is_set(tenure, monkeypatch):
+    monkeypatch.setenv("TENURE_URL", "http://127.0.0.1:1")
+    monkeypatch.setenv("TENURE_TOKEN", "a-token-of-somebody")
+
+    assert tenure("queue", "define", "thumbs").code == 0
+    assert [queue["queue_key"] for queue in tenure("queue", "list", "--json").lines] == ["thumbs"]

@@ -28,6 +28,10 @@ class Reaching:
         """Speak to a server from now on. Nothing of a database is opened or started."""
         self._address, self._decided = address, True
 
+    def reach_the_database(self) -> None:
+        """Use a database from now on, whatever ``TENURE_URL`` says."""
+        self._address, self._decided = None, True
+
 
 def refuse(address: Address) -> NoReturn:
     """Say that something needs the database. Raises NotOverHttp."""
