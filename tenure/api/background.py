@@ -17,16 +17,23 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import IO
 
 import httpx
 
-from tenure.model.errors import StoreUnavailable
+from tenure.model.errors import InvalidRequest, StoreUnavailable
 
 _FILE, _LOG = "serve.json", "serve.log"
 _PORTS = range(8000, 8100)
 _POLL = 0.05
+
+
+def require_installed() -> None:
+    """Raises InvalidRequest where the parts of a server are not there: the extra ``server``."""
+    if any(find_spec(module) is None for module in ("fastapi", "uvicorn", "nicegui")):
+        raise InvalidRequest("The server's parts are not installed.", "Install them: pip install 'tenure[server]'.")
 
 
 @dataclass(frozen=True, slots=True)

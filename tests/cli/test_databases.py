@@ -1,6 +1,8 @@
 """up, down, status, migrate and bench: the commands about the database itself."""
 
+import httpx
 import psycopg
+import pytest
 
 
 def test_migrate_tells_what_it_would_do_and_does_it_once(typed, database, monkeypatch):
@@ -35,6 +37,20 @@ def test_up_status_and_down_start_find_and_stop_the_embedded_server(typed, make_
     assert typed("down", "--json").json == {"stopped": True, "server_stopped": False}
     assert typed("status").code == 3
     assert "Nothing was running" in typed("down").out
+
+
+@pytest.mark.slow
+def test_up_with_a_server_leaves_one_running_until_down(typed, make_cluster, monkeypatch, short_folder):
+    cluster = make_cluster(short_folder / "cli-serve")
+    monkeypatch.setenv("TENURE_HOME", str(cluster.data_dir))
+    up = typed("up", "--serve", "--json").json
+    try:
+        assert httpx.get(f"{up['address']}/health/ready").json()["status"] == "ok"
+        assert typed("down", "--json").json == {"stopped": True, "server_stopped": True}
+        with pytest.raises(httpx.ConnectError):
+            httpx.get(f"{up['address']}/health/live")
+    finally:
+        typed("down")
 
 
 def test_a_password_is_never_shown(typed, migrated_database, monkeypatch):

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from tenure.api import background
 from tenure.cli.call import Call, call_of
 from tenure.cli.connection import database
 from tenure.cli.logs import log_to
@@ -44,8 +44,7 @@ def run(
     People of the tenant given by --tenant sign in at /ui; programs bring a token, of whatever tenant. Single sign-on is
     set by TENURE_OIDC_ISSUER, TENURE_OIDC_CLIENT_ID and TENURE_OIDC_CLIENT_SECRET.
     """
-    if any(find_spec(module) is None for module in ("fastapi", "uvicorn", "nicegui")):
-        raise InvalidRequest("The server's parts are not installed.", "Install them: pip install 'tenure[server]'.")
+    background.require_installed()
     call = call_of(context)
     log_to(call)
     export_spans("tenure-server")

@@ -6,9 +6,12 @@ from typing import Annotated, Any
 
 import typer
 
+from tenure.api import background
+from tenure.api.background import Background
 from tenure.cli.call import Call, call_of
 from tenure.cli.commands import worker
 from tenure.cli.connection import Database, database
+from tenure.embedded import default_cluster
 from tenure.sdk.tenants import anybody
 from tenure.store.postgres.migrate import Migration, migrate
 from tenure.terminal.listing import fields
@@ -20,15 +23,32 @@ def run(
     context: typer.Context,
     worker_of: Annotated[str | None, typer.Option("--worker", metavar="MODULE:APP", help="Also run a worker here.")] = None,
     concurrency: Annotated[int, typer.Option(min=1, help="Of the worker: handlers at once.")] = 100,
+    serve: Annotated[bool, typer.Option("--serve", help="Also start a server: the HTTP API, and the screens at /ui.")] = False,
 ) -> None:  # fmt: skip
-    """Start the embedded PostgreSQL (where no DSN is given), bring the schema up to date, say where everything is."""
+    """Start the embedded PostgreSQL (where no DSN is given), bring the schema up to date, say where everything is.
+
+    A server that it starts goes on in the background until tenure down.
+    """
+    if serve:
+        background.require_installed()
     call = call_of(context)
     found = database(call.dsn, start=True)
     applied = migrate(found.dsn)
     call.dsn = found.dsn
-    call.answer(_document(found, applied), fields(_shown(found, applied)), *_next_steps(call, worker_of))
+    server = _served(call, found) if serve else None
+    call.answer(
+        _document(found, applied) | {"address": server and server.address},
+        fields(_shown(found, applied) | ({"server": f"{server.address}  (screens at /ui)"} if server else {})),
+        *_next_steps(call, worker_of, served=serve),
+    )
     if worker_of is not None:
         worker.work(call, worker_of, {"concurrency": concurrency})
+
+
+def _served(call: Call, found: Database) -> Background:
+    home = default_cluster().data_dir
+    home.mkdir(parents=True, exist_ok=True)
+    return background.start(home, ["--tenant", call.tenant] if call.tenant else [], dsn=found.dsn)
 
 
 def _document(found: Database, applied: list[Migration]) -> dict[str, Any]:
@@ -51,20 +71,21 @@ def _shown(found: Database, applied: list[Migration]) -> dict[str, Any]:
     return told
 
 
-def _next_steps(call: Call, worker_of: str | None) -> list[str]:
+def _next_steps(call: Call, worker_of: str | None, *, served: bool) -> list[str]:
     if worker_of is not None:
         return []
     steps = ["", "Next: tenure demo | tenure top | tenure worker MODULE:APP | tenure down stops the server."]
-    return [*steps, *first_admin(call)]
+    return [*steps, *first_admin(call, served=served)]
 
 
-def first_admin(call: Call) -> list[str]:
+def first_admin(call: Call, *, served: bool = False) -> list[str]:
     """How somebody gets in, where nobody can yet."""
     settings = call.founding_client.settings
     if anybody(settings.dsn, settings.tenant):
         return []
-    return [
+    steps = [
         "Nobody can sign in to a server yet. Create the first admin, then start one:",
         "    tenure principal create user:NAME --role admin --password",
         "    tenure serve",
     ]
+    return ["Nobody can sign in yet. Create the first admin:", steps[1]] if served else steps
