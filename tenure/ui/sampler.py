@@ -12,6 +12,7 @@ from tenure.api.gateway import Gateway
 from tenure.model.errors import TenureError
 from tenure.model.principal import Identity
 from tenure.sdk import operations as ops
+from tenure.ui.tally import TALLY
 
 _log = logging.getLogger("tenure.ui")
 _PERIOD = 20.0
@@ -43,6 +44,7 @@ class Sampler:
             for identity in list(self._tenants.values()):
                 try:
                     await gateway.perform(identity, ops.sample_queues)
+                    await TALLY.keep_warm(gateway, identity)
                 except (TenureError, psycopg.Error) as error:
                     _log.warning("Sampling queues: %s", error)
             await asyncio.sleep(_PERIOD)

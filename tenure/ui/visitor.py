@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from tenure.api.gateway import Gateway
@@ -13,7 +13,9 @@ from tenure.model.principal import Identity
 from tenure.model.roles import Permission
 from tenure.sdk.token import digest_of
 from tenure.store.operation import Op
+from tenure.store.records import QueueCounts
 from tenure.ui.desk import desk_token
+from tenure.ui.tally import TALLY
 
 T = TypeVar("T")
 
@@ -48,6 +50,11 @@ class Visitor:
         """Run a reading operation. Raises Forbidden, and what the operation raises."""
         self.identity.demand(Permission.READ)
         return await self._gateway.perform(self.identity, make)
+
+    async def counts(self, queue_keys: Sequence[str]) -> dict[str, QueueCounts]:
+        """The counts of queues, which all visitors share."""
+        self.identity.demand(Permission.READ)
+        return await TALLY.counts(self._gateway, self.identity, queue_keys)
 
     async def act(self, permission: Permission, make: Callable[[Caller], Op[T]]) -> T:
         """Run an action in the person's name. Raises Unauthenticated, Forbidden, and what the action raises."""

@@ -6,20 +6,31 @@ export default {
     <form class="tn-filters" role="search" :aria-label="label" @submit.prevent>
       <div v-for="field in fields" :key="field.name" class="tn-filter">
         <label :for="'tn-filter-' + field.name">{{ field.label }}</label>
-        <select v-if="field.options" :id="'tn-filter-' + field.name" :name="field.name" :value="values[field.name] || ''" @change="change(field.name, $event.target.value)">
+        <select v-if="field.options" :id="'tn-filter-' + field.name" :name="field.name" :value="chosen[field.name] || ''" @change="change(field.name, $event.target.value)">
           <option value="">{{ field.any || 'any' }}</option><option v-for="[value, words] in field.options" :key="value" :value="value">{{ words }}</option></select>
-        <input v-else :id="'tn-filter-' + field.name" :name="field.name" :value="values[field.name] || ''" autocomplete="off" :placeholder="field.any || 'any'" maxlength="200" @change="change(field.name, $event.target.value)">
+        <input v-else :id="'tn-filter-' + field.name" :name="field.name" :value="chosen[field.name] || ''" autocomplete="off" :placeholder="field.any || 'any'" maxlength="200" @change="change(field.name, $event.target.value)">
       </div>
-      <button v-if="narrowed" type="button" class="tn-button is-small" @click="$emit('change', {})">Clear</button>
+      <button v-if="narrowed" type="button" class="tn-button is-small" @click="choose({})">Clear</button>
     </form>`,
+  data: () => ({ chosen: {} }),
+  watch: {
+    values: { immediate: true, handler(values) {
+      this.chosen = { ...values };
+    } },
+  },
   computed: {
     narrowed() {
-      return Object.values(this.values).some((value) => value);
+      return Object.values(this.chosen).some((value) => value);
     },
   },
   methods: {
     change(name, value) {
-      this.$emit("change", { ...this.values, [name]: value.trim() });
+      this.choose({ ...this.chosen, [name]: value.trim() });
+    },
+    // What was chosen counts from here on, before the server has answered: the next choice adds to it.
+    choose(chosen) {
+      this.chosen = chosen;
+      this.$emit("change", chosen);
     },
   },
 };

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from tenure.engine.caller import Caller
 from tenure.model.queue import Queue
 from tenure.sdk import operations as ops
-from tenure.store.operation import Op
 from tenure.store.records import QueueCounts
 from tenure.ui import cells, places
 from tenure.ui.components.heading import Heading
@@ -42,7 +40,9 @@ class Dashboard(Screen):
 
     async def load(self) -> None:
         """Queues and their counts, in two statements."""
-        self._queues, self._counts = await self.visitor.read(_everything)
+        queues = [queue for queue in await self.visitor.read(ops.queues_all) if queue.operator_visible]
+        self._counts = await self.visitor.counts([queue.queue_key for queue in queues])
+        self._queues = [queue for queue in queues if queue.queue_key in self._counts]
 
     def build(self) -> None:
         """Totals above, one row for each queue below."""
@@ -57,12 +57,6 @@ class Dashboard(Screen):
         """Show the counts."""
         self._tiles.show(tiles=_totals(list(self._counts.values())))
         self._listing.show(rows=[_row(queue, self._counts[queue.queue_key]) for queue in self._queues])
-
-
-def _everything(caller: Caller) -> Op[tuple[list[Queue], dict[str, QueueCounts]]]:
-    queues = [queue for queue in (yield from ops.queues_all(caller)) if queue.operator_visible]
-    counts = yield from ops.metrics(caller, [queue.queue_key for queue in queues])
-    return queues, {each.queue_key: each for each in counts}
 
 
 def _totals(counts: list[QueueCounts]) -> list[dict[str, Any]]:

@@ -49,11 +49,10 @@ class Desk(Screen):
 
     async def load(self) -> None:
         """The person's worker, its leases, the chosen subject, the queues."""
-        self._worker, self._leases, self._chosen, self._queues, self._counts = await self.visitor.read(self._read)
+        self._worker, self._leases, self._chosen, self._queues = await self.visitor.read(self._read)
+        self._counts = await self.visitor.counts([queue.queue_key for queue in self._queues])
 
-    def _read(
-        self, caller: Caller
-    ) -> Op[tuple[Worker | None, list[LeaseRow], Standing | None, list[Queue], dict[str, QueueCounts]]]:
+    def _read(self, caller: Caller) -> Op[tuple[Worker | None, list[LeaseRow], Standing | None, list[Queue]]]:
         worker = yield from desk.worker_of(caller)
         if worker is not None and worker.status is not WorkerStatus.DISABLED and self.visitor.may(Permission.WORK):
             worker = yield from ops.heartbeat_worker(caller, worker, incarnation=worker.incarnation)
@@ -66,8 +65,7 @@ class Desk(Screen):
             row = next((r for r in held if euid.format_euid(euid.LEASE, r.attempt.uid) == wanted), held[0])
             chosen = yield from ops.inspect(caller, row.attempt.subject)
         queues = [queue for queue in (yield from ops.queues_all(caller)) if queue.operator_visible]
-        counts = yield from ops.metrics(caller, [queue.queue_key for queue in queues])
-        return worker, held, chosen, queues, {each.queue_key: each for each in counts}
+        return worker, held, chosen, queues
 
     def build(self) -> None:
         """What is before me, what else I hold, where to take from."""

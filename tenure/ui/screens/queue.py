@@ -6,7 +6,7 @@ from typing import Any
 
 from tenure.engine.caller import Caller
 from tenure.model.errors import QueueUnknown
-from tenure.model.ordering import OrderKey
+from tenure.model.ordering import OrderKey, order_key
 from tenure.model.queue import Queue
 from tenure.model.roles import Permission
 from tenure.model.states import State
@@ -62,24 +62,30 @@ class QueueScreen(Screen):
         self._pages: Pages[OrderKey] = getattr(self, "_pages", Pages())
         self._course: Course = getattr(self, "_course", Course())
         self._chosen: dict[str, str] = getattr(self, "_chosen", {})
-        self._queue, self._counts, page, self._samples = await self.visitor.read(self._read)
+        self._queue, page, self._samples = await self.visitor.read(self._read)
+        counts = await self.visitor.counts([self._queue.queue_key])
+        self._counts = counts.get(self._queue.queue_key, QueueCounts(self._queue.queue_key))
         self._items = list(page.items)
         self._pages.more = page.next_after is not None
         self._next = page.next_after
 
-    def _read(self, caller: Caller) -> Op[tuple[Queue, QueueCounts, ItemPage, list[QueueSample]]]:
+    def _read(self, caller: Caller) -> Op[tuple[Queue, ItemPage, list[QueueSample]]]:
         key = self.path["queue_key"]
         queue = yield from ops.queue(caller, key)
         if queue is None:
             raise QueueUnknown(f"There is no queue {key!r}.", "Look at the list of queues.")
-        counts = yield from ops.metrics(caller, [key])
+        samples = yield from self._course.read(caller, key)
+        if not any(self._chosen.values()):
+            rows = yield from ops.queue_items(caller, key, limit=PAGE + 1, after=self._pages.after)
+            last = rows[PAGE - 1] if len(rows) > PAGE else None
+            reached = order_key(last.envelope, last.eligible_at) if last is not None else None
+            return queue, ItemPage(rows[:PAGE], reached), samples
         states = [State(self._chosen["state"])] if self._chosen.get("state") in list(State) else None
         items = yield from ops.chosen_items(
             caller, key, limit=PAGE, after=self._pages.after, states=states,
             **{name: self._chosen.get(name) or None for name in _TAGS},
         )  # fmt: skip
-        samples = yield from self._course.read(caller, key)
-        return queue, counts[0], items, samples
+        return queue, items, samples
 
     def build(self) -> None:
         """Head and numbers, charts, items, policy."""
