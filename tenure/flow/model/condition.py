@@ -20,11 +20,21 @@ _MAX_TEXT = 10_000
 
 
 class Condition(Frozen):
-    """``path operator value``; the value may name data itself. ``exists`` and ``missing`` take none."""
+    """``path operator value``; the value may name data itself. ``exists`` and ``missing`` take none.
+
+    A path alone asks whether there is anything; a path with a value whether it equals that.
+    """
 
     path: str = Field(max_length=500)
     op: Operator = "eq"
     value: Any = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _a_path_alone_asks_for_existence(cls, given: Any) -> Any:
+        if isinstance(given, dict) and "op" not in given and "value" not in given:
+            return {**given, "op": "exists"}
+        return given
 
     @model_validator(mode="after")
     def _fits(self) -> Condition:

@@ -9,8 +9,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, StringConstraints, model_validator
 
-from tenure.flow.model.condition import Condition
 from tenure.flow.model.names import Frozen, Name, Seconds, WorkflowName
+from tenure.flow.model.routes import Conditions
 from tenure.flow.model.steps import Step
 from tenure.model.json_text import canonical_json
 from tenure.model.queue import Key
@@ -27,7 +27,7 @@ class Trigger(Frozen):
     name: Name
     kind: Literal["manual", "event", "schedule"] = "manual"
     event: Key | None = None
-    when: tuple[Condition, ...] = ()
+    when: Conditions = ()
     cron: Annotated[str, StringConstraints(pattern=r"^\S+( \S+){4,5}$", max_length=200)] | None = None
     at: Annotated[str, StringConstraints(min_length=1, max_length=64)] | None = None
     timezone: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_+/-]{1,64}$")] = "UTC"

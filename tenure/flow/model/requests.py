@@ -76,6 +76,15 @@ class ResumeRun(RunRequest):
     reason: Text | None = None
     step: Name | None = None
 
+    def as_resolution(self) -> ResolveStep:
+        """The same, where what is resumed is a pause step."""
+        key = self.idempotency_key
+        return ResolveStep(decision="resumed", step=self.step, comment=self.reason, idempotency_key=key)
+
+    def payload_hash(self) -> bytes:
+        """That of the resolution: when it comes again, nobody knows which of the two it was."""
+        return self.as_resolution().payload_hash()
+
 
 class SignalRun(RunRequest):
     """Send a signal. Its payload is in the data tier: ``ref`` and ``hash``."""

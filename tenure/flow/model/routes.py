@@ -14,6 +14,10 @@ def _one_or_many(value: Any) -> Any:
     return [value] if isinstance(value, dict | Condition) else value
 
 
+Conditions = Annotated[tuple[Condition, ...], BeforeValidator(_one_or_many)]
+"""One condition or several, of which all must hold."""
+
+
 class Route(Frozen):
     """Where to go next, and when. Without ``when`` it is the fallback; with ``limit`` it leads back, so often at most.
 
@@ -21,7 +25,7 @@ class Route(Frozen):
     """
 
     to: Name
-    when: Annotated[tuple[Condition, ...], BeforeValidator(_one_or_many)] = ()
+    when: Conditions = ()
     limit: int | None = Field(None, ge=1, le=1000)
 
     @property

@@ -10,13 +10,28 @@ import pytest
 from tenure.flow.model.builder import Workflow
 from tenure.flow.model.decisions.again import decide_replay, decide_retry
 from tenure.flow.model.decisions.apply import decide_continue
+from tenure.flow.model.decisions.cancel import decide_cancel
 from tenure.flow.model.decisions.migrate import decide_migrate
+from tenure.flow.model.decisions.pause import decide_pause, decide_resume
 from tenure.flow.model.decisions.recover import decide_recover
+from tenure.flow.model.decisions.resolve import decide_resolve
+from tenure.flow.model.decisions.signal import decide_await, decide_signal
+from tenure.flow.model.decisions.unfolding import Context
 from tenure.flow.model.errors import IncompatibleVersion, NotPaused, RunActive, UnsafeReplay
 from tenure.flow.model.fold import nothing
-from tenure.flow.model.requests import MigrateRun, ReplayRun, RetryRun
-from tenure.model.errors import InvalidRequest
-from tests.flow.model.scene import RunScene
+from tenure.flow.model.requests import (
+    AwaitSignal,
+    CancelRun,
+    MigrateRun,
+    PauseRun,
+    ReplayRun,
+    ResolveStep,
+    ResumeRun,
+    RetryRun,
+    SignalRun,
+)
+from tenure.model.errors import IdempotencyConflict, InvalidRequest
+from tests.flow.model.scene import RunScene, fact
 
 NEW = 8192
 
@@ -283,3 +298,49 @@ def test_recover_of_an_ended_run_does_nothing() -> None:
     scene = ended(three(), "a", "b", "c")
     made, again = recover(scene)
     assert (made.facts, made.commands, again) == ((), (), {})
+
+
+# The same request again ----------------------------------------------------------------------------------------------
+VERBS = [
+    (decide_pause, PauseRun), (decide_resume, ResumeRun), (decide_cancel, CancelRun), (decide_signal, SignalRun),
+    (decide_resolve, ResolveStep), (decide_await, AwaitSignal),
+]  # fmt: skip
+MORE = {SignalRun: {"name": "s"}, ResolveStep: {"decision": "approved"}, AwaitSignal: {"runnable": "a", "name": "s"}}
+
+
+@pytest.mark.parametrize(("verb", "request_type"), VERBS, ids=lambda v: getattr(v, "__name__", ""))
+def test_every_verb_is_answered_once_for_a_key(verb: Any, request_type: Any) -> None:
+    scene = RunScene(three().define()).start()
+    asked = request_type(idempotency_key="k", **MORE.get(request_type, {}))
+    before = fact(2, "run.paused", {}, idempotency_key="k", payload_hash=asked.payload_hash())
+    made = verb(scene.state, scene.definition, asked, Context(scene.now, "ada", replay=before))
+    assert (made.facts, made.commands, made.state, made.replayed) == ((), (), scene.state, before)
+    other = replace(before, payload_hash=b"x" * 32)
+    with pytest.raises(IdempotencyConflict):
+        verb(scene.state, scene.definition, asked, Context(scene.now, "ada", replay=other))
+
+
+def test_migration_is_answered_once_for_a_key() -> None:
+    scene = RunScene(three().define()).start()
+    asked = MigrateRun(idempotency_key="k")
+    before = fact(2, "run.migrated", {}, idempotency_key="k", payload_hash=asked.payload_hash())
+    context = Context(scene.now, "ada", replay=before)
+    assert decide_migrate(scene.state, scene.definition, second().define(), asked, context).replayed is before
+
+
+@pytest.mark.parametrize("request_type", [PauseRun, ResumeRun, CancelRun, SignalRun, ResolveStep])
+def test_requests_that_ask_for_different_things_have_different_hashes(request_type: Any) -> None:
+    more = MORE.get(request_type, {})
+    one = request_type(idempotency_key="a", expected_seq=1, **more)
+    assert one.payload_hash() == request_type(idempotency_key="b", **more).payload_hash()
+    others = {t(**MORE.get(t, {})).payload_hash() for t in (PauseRun, ResumeRun, CancelRun, SignalRun, ResolveStep)}
+    assert len(others) == 5
+
+
+def test_the_reason_of_a_retry_and_what_it_follows_are_kept() -> None:
+    scene = ended(three(), "a", error="b")
+    new = follow_up(scene, decide_retry, RetryRun(reason="again"))
+    told = new.told("started")[0]
+    assert (told["retry_of"], told["reason"], told.get("replay_of")) == (scene.run, "again", None)
+    told = follow_up(scene, decide_replay, ReplayRun(reason="again")).told("started")[0]
+    assert (told["replay_of"], told["reason"], told.get("retry_of")) == (scene.run, "again", None)

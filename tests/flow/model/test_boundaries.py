@@ -5,7 +5,10 @@ from __future__ import annotations
 import pytest
 
 from tenure.flow.model.builder import Workflow, to
+from tenure.flow.model.decisions.pause import decide_resume
+from tenure.flow.model.decisions.unfolding import Context
 from tenure.flow.model.errors import BoundaryConflict, RunEnded
+from tenure.flow.model.requests import ResumeRun
 from tenure.model.errors import IdempotencyConflict, SeqConflict
 from tests.flow.model.scene import T0, RunScene
 
@@ -117,6 +120,15 @@ def test_a_pause_step_is_resumed_and_not_approved() -> None:
         scene.resolve("approved")
     scene.resume(reason="go")
     assert (scene.open, scene.state.resolved.decision) == (["a"], "resumed")
+
+
+def test_a_resume_that_comes_again_changes_nothing() -> None:
+    scene = RunScene(Workflow("p", queue="q").pause("stand").task("a", after="stand").define()).start()
+    scene.resume(reason="go", idempotency_key="k")
+    first = next(f for f in scene.facts if f.idempotency_key == "k")
+    asked = ResumeRun(reason="go", idempotency_key="k")
+    again = decide_resume(scene.state, scene.definition, asked, Context(scene.now, "ada", replay=first))
+    assert (again.facts, again.replayed) == ((), first)
 
 
 def test_an_approval_is_approved_and_not_resumed() -> None:

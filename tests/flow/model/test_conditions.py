@@ -65,6 +65,12 @@ def test_what_is_not_there(op: str, is_true: bool) -> None:
     assert Condition(path="$.input.z", op=op, value=value).holds(lambda path: MISSING) is is_true
 
 
+def test_a_path_alone_asks_for_existence_and_with_a_value_for_equality() -> None:
+    assert Condition.model_validate({"path": "$.input"}).op == "exists"
+    assert Condition.model_validate({"path": "$.input", "value": None}).op == "eq"
+    assert Condition.model_validate({"path": "$.input", "value": 1}).op == "eq"
+
+
 def test_a_value_may_be_data_itself() -> None:
     condition = Condition(path="$.input.left", op="gt", value="$.input.right")
     assert condition.holds(lambda path: {"left": 3, "right": 2}[path.parts[0]])

@@ -71,6 +71,16 @@ def test_edges_say_what_they_need_and_whether_they_were_taken() -> None:
     }
 
 
+def test_the_way_of_a_failure_is_taken_and_not_that_of_success() -> None:
+    flow = Workflow("f", queue="q").task("a", on_ok="good", on_error="bad").task("good").task("bad")
+    scene = RunScene(flow.define()).start()
+    scene.error("a")
+    assert {e["to"]: e["taken"] for e in drawn(scene)["edges"]} == {"good": False, "bad": True}
+    other = RunScene(scene.definition).start()
+    other.ok("a")
+    assert {e["to"]: e["taken"] for e in drawn(other)["edges"]} == {"good": True, "bad": False}
+
+
 def test_a_definition_alone_has_a_picture_too() -> None:
     alone = graph(choice().definition)
     assert (alone["status"], {node["state"] for node in alone["nodes"]}) == (None, {"idle"})

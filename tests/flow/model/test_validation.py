@@ -134,6 +134,18 @@ WRONG: list[tuple[str, Any, list[tuple[str, str | None, str]]]] = [
     ("nothing", {}, [("missing_field", None, "name"), ("missing_field", None, "steps")]),
     ("no object", [1], [("bad_value", None, "")]),
     ("version", flow(step("a"), version=0), [("bad_value", None, "version")]),
+    ("trigger that reads a run", flow(step("a"), triggers=[{"name": "t", "kind": "event", "event": "e", "input": ["$.input"]}]),
+     [("trigger_reads_run", None, "triggers[0].input[0]")]),
+    ("trigger with no path", flow(step("a"), triggers=[
+        {"name": "t", "kind": "event", "event": "e", "input": "$.evnt", "when": [{"path": "x", "op": "exists"}]}]),
+     [("bad_path", None, "triggers[0].when[0].path"), ("bad_path", None, "triggers[0].input")]),
+    ("trigger with no cron line", flow(step("a"), triggers=[{"name": "t", "kind": "schedule", "cron": "61 * * * *"}]),
+     [("bad_schedule", None, "triggers[0]")]),
+    ("trigger in no time zone", flow(step("a"), triggers=[
+        {"name": "t", "kind": "schedule", "cron": "1 * * * *", "timezone": "Europe/Atlantis"}]),
+     [("bad_schedule", None, "triggers[0]")]),
+    ("trigger at no time", flow(step("a"), triggers=[{"name": "t", "kind": "schedule", "at": "noon"}]),
+     [("bad_schedule", None, "triggers[0]")]),
     ("trigger", flow(step("a"), triggers=[{"name": "t", "kind": "schedule"}]), [("bad_value", None, "triggers[0]")]),
 ]  # fmt: skip
 
@@ -183,6 +195,10 @@ RIGHT: list[tuple[str, Any]] = [
     ("undoing reads what is undone", flow(step("a", compensate_with="u"), step("u", input=["$.outputs.a", "$.input"]))),
     ("schema", flow(step("a"), input_schema={"type": ["object", "null"], "properties": {"a": True}, "required": ["a"]})),
     ("no queue needed", {"name": "w", "steps": [step("a", "approval"), step("b", "wait", until="2026-01-01T00:00:00Z")]}),
+    ("triggers", flow(step("a"), triggers=[
+        {"name": "m"}, {"name": "e", "kind": "event", "event": "x", "input": {"of": "$.event.id"}, "when": {"path": "$.event"}},
+        {"name": "s", "kind": "schedule", "cron": "0 7 * * 1-5", "timezone": "Europe/Berlin"},
+        {"name": "o", "kind": "schedule", "at": "2030-01-01T00:00:00Z"}])),
     ("after and route", flow(step("a", on_ok="c"), step("b"), step("c", after="b", input=["$.outputs.a", "$.outputs.b"]))),
 ]  # fmt: skip
 
@@ -190,6 +206,14 @@ RIGHT: list[tuple[str, Any]] = [
 @pytest.mark.parametrize("raw", [case[1] for case in RIGHT], ids=[case[0] for case in RIGHT])
 def test_what_is_right_has_no_problems(raw: Any) -> None:
     assert found(raw) == []
+
+
+def test_a_mapping_may_be_nested_twenty_deep_and_no_deeper() -> None:
+    def nested(levels: int) -> Any:
+        return 1 if levels == 1 else [nested(levels - 1)]
+
+    assert found(flow(step("a", input=nested(20)))) == []
+    assert found(flow(step("a", input=nested(21)))) == [("bad_value", "a", "input")]
 
 
 def test_a_schema_is_judged_whole_by_whoever_can() -> None:

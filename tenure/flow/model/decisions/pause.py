@@ -8,7 +8,7 @@ from tenure.flow.model.decisions.unfolding import Context, Decision, answered, c
 from tenure.flow.model.definition import WorkflowDefinition
 from tenure.flow.model.errors import NotPaused
 from tenure.flow.model.facts import RunPaused, RunResumed
-from tenure.flow.model.requests import PauseRun, ResolveStep, ResumeRun
+from tenure.flow.model.requests import PauseRun, ResumeRun
 from tenure.flow.model.state import RunState
 
 
@@ -35,7 +35,4 @@ def decide_resume(state: RunState, definition: WorkflowDefinition, request: Resu
         return unfolding.decision()
     if state.manual is None:
         raise NotPaused("The run is not paused.", "There is nothing to resume; `explain` tells what it waits for.")
-    step = ResolveStep(
-        decision="resumed", step=request.step, comment=request.reason, idempotency_key=request.idempotency_key
-    )
-    return decide_resolve(state, definition, step, context)
+    return decide_resolve(state, definition, request.as_resolution(), context)

@@ -11,6 +11,7 @@ from tenure.flow.model.paths import is_path
 from tenure.flow.model.problem import Problem
 from tenure.flow.model.steps import EachTask, MapStep, WaitStep, Work
 from tenure.flow.model.times import moment
+from tenure.flow.model.validation.triggers import trigger_problems
 from tenure.model.errors import InvalidPayload
 from tenure.model.json_text import canonical_json
 
@@ -19,7 +20,7 @@ def detail_problems(
     definition: WorkflowDefinition, schema_check: Callable[[dict[str, Any]], str | None] | None = None
 ) -> Iterator[Problem]:
     """``missing_queue``, ``two_fallbacks``, ``fan_out_rework``, ``wait_needs_one``, ``bad_time``, ``map_over_no_list``,
-    ``two_tolerances``, ``bad_schema``, ``bad_path``, ``bad_value``.
+    ``two_tolerances``, ``bad_schema``, ``bad_path``, ``bad_value``, and what is wrong with triggers.
     """
     for step in definition.steps:
         yield from _queue(step, definition)
@@ -28,6 +29,7 @@ def detail_problems(
             yield from _wait(step)
         if isinstance(step, MapStep):
             yield from _map(step)
+    yield from trigger_problems(definition)
     mappings = list(_mappings(definition))
     yield from mappings or _whole(definition)
     yield from _schema(definition, schema_check)
