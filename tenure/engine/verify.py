@@ -27,6 +27,7 @@ class Report:
     facts: int = 0
     attempts: int = 0
     owners: int = 0
+    runs: int = 0
     found: Counter[str] = field(default_factory=Counter)
     first: dict[str, Divergence] = field(default_factory=dict)
 

@@ -80,8 +80,8 @@ class FlowStorage(Protocol):
         """Lock runs, the youngest first; those that there are."""
         ...
 
-    def runs(self, tenant: int, uids: Sequence[int]) -> Op[dict[int, RunRow]]:
-        """Runs as they stand."""
+    def runs(self, tenant: int | None, uids: Sequence[int]) -> Op[dict[int, RunRow]]:
+        """Runs as they stand, of a tenant or of any."""
         ...
 
     def find_runs(self, tenant: int, keys: Sequence[tuple[str, str]]) -> Op[dict[tuple[str, str], RunRow]]:

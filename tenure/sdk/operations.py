@@ -61,6 +61,8 @@ from tenure.engine.actions import (
 from tenure.engine.caller import Caller
 from tenure.engine.verify import Report
 from tenure.engine.verify import verify as verify_store
+from tenure.flow.engine.flow import Flow
+from tenure.flow.engine.verifying import verify_runs
 from tenure.model.envelope import Envelope
 from tenure.model.errors import InvalidRequest, NaiveDatetime
 from tenure.model.fact import Fact
@@ -646,4 +648,8 @@ def verify(
     """Check the evidence of the tenant (of all tenants with ``everything``), of one subject, or of a sample (0 to 1)."""
     uid = subject_uid(subject) if subject is not None else None
     tenant = None if everything else caller.tenant
-    return verify_store(caller.store, tenant=tenant, subject=uid, sample=sample, progress=progress)
+    report = yield from verify_store(caller.store, tenant=tenant, subject=uid, sample=sample, progress=progress)
+    flow = next((follower for follower in caller.followers if isinstance(follower, Flow)), None)
+    if flow is not None and uid is None:
+        yield from verify_runs(caller.store, flow, report, tenant=tenant, sample=sample)
+    return report

@@ -12,6 +12,8 @@ from tenure.terminal.listing import table
 def verification(report: Report) -> list[RenderableType]:
     """What was checked, and the first divergence of each kind."""
     checked = f"{report.subjects:,} subjects, {report.attempts:,} attempts, {report.facts:,} facts, {report.owners:,} other threads"
+    if report.runs:
+        checked += f", {report.runs:,} runs"
     if report.clean:
         return [f"Verified {checked}: rows and facts tell the same story."]
     rows = [

@@ -14,7 +14,18 @@ from tests.store.harness import STORES
 @pytest.fixture(params=STORES)
 def lab(request: pytest.FixtureRequest) -> Iterator[FlowLab]:
     if request.param == "memory":
-        yield memory_lab()
+        made = memory_lab()
+        yield made
+        _check(made)
         return
     with psycopg.connect(request.getfixturevalue("migrated_database"), autocommit=True) as connection:
-        yield postgres_lab(connection)
+        made = postgres_lab(connection)
+        yield made
+        _check(made)
+
+
+def _check(lab: FlowLab) -> None:
+    """Whatever a test did, facts and rows tell the same story afterwards."""
+    if not lab.tampered:
+        report = lab.verified()
+        assert report.clean, report.first

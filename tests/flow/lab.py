@@ -31,6 +31,8 @@ class FlowLab:
 
     def __init__(self, bench: Bench, flow: Flow, connection: psycopg.Connection[Any] | None = None) -> None:
         self.bench = bench
+        self.tampered = False
+        """Set by a test that leaves what verify must find."""
         self.connection = connection
         self.flow = flow
         bench.caller = replace(bench.caller, followers=(flow,))
@@ -116,6 +118,10 @@ class FlowLab:
 
     def list(self, limit: int = 1000, before: int | None = None, **chosen: Any) -> Any:
         return self.bench.run(self.storage.list_runs(self.bench.tenant, RunFilter(**chosen), limit, before))
+
+    def verified(self) -> Any:
+        """The report of verify."""
+        return self.bench.verify()
 
     def cancel(self, run: RunResult, **fields: Any) -> RunResult:
         return self.run(asking.cancel, run.run, CancelRun(**fields))

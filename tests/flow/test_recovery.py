@@ -150,6 +150,7 @@ def test_a_corrupt_run_does_not_keep_others_from_going_on(lab: FlowLab) -> None:
 
 def damage(lab: FlowLab, run: int) -> None:
     """Forge the plan of a run."""
+    lab.tampered = True
     if lab.bench.name == "memory":
         MemoryBench(lab.storage.tables).damage(run, 2, data={"runnables": []})
         return

@@ -19,7 +19,7 @@ from tenure.flow.rows import RunnableRow
 from tenure.model.errors import QueueUnknown, TemplateNotServed, TenureError
 from tenure.model.requests import SubmitSubject
 from tenure.store.operation import Op
-from tenure.store.records import Submission
+from tenure.store.records import Submission, Template
 
 if TYPE_CHECKING:
     from tenure.flow.engine.flow import Flow
@@ -122,10 +122,7 @@ def _submit(caller: Caller, planned: Sequence[Planned]) -> Op[list[tuple[Moving,
     ]  # fmt: skip
     if closed:
         # It waits without a queue until an operator gives it one: what was done before must not be lost for that.
-        apart = [
-            replace(item, request=item.request.model_copy(update={"queue_key": None, "ready": False}))
-            for item in closed
-        ]
+        apart = [_without_queue(item, templates) for item in closed]
         answers = [a for a in answers if not isinstance(a, QueueUnknown | TemplateNotServed)]
         answers += yield from caller.store.submit(caller.tenant, caller.actor, apart)
     for answer in answers:
@@ -134,6 +131,11 @@ def _submit(caller: Caller, planned: Sequence[Planned]) -> Op[list[tuple[Moving,
     for (moving, _, _), _ in items:
         moving.submitted += 1
     return news
+
+
+def _without_queue(item: Submission, templates: Mapping[str, Template]) -> Submission:
+    request = item.request.model_copy(update={"queue_key": None, "ready": False})
+    return replace(checked(request, dict(templates)), uid=item.uid, in_run=True)
 
 
 def _request(moving: Moving, command: Submit) -> SubmitSubject:

@@ -113,7 +113,7 @@ class MemoryFlow(Room):
         return sorted((uid for uid in uids if self._is_of(tenant, uid)), reverse=True)
 
     @operation
-    def runs(self, tenant: int, uids: Sequence[int]) -> dict[int, RunRow]:
+    def runs(self, tenant: int | None, uids: Sequence[int]) -> dict[int, RunRow]:
         """See ``FlowStorage.runs``."""
         return {uid: self.tables.runs[uid] for uid in sorted(uids) if self._is_of(tenant, uid)}
 
@@ -220,8 +220,8 @@ class MemoryFlow(Room):
     def _wakes(self, tenant: int) -> list[tuple[Any, int]]:
         return [(r.wake_at, r.uid) for r in self.tables.runs.values() if r.tenant == tenant and r.wake_at is not None]
 
-    def _is_of(self, tenant: int, uid: int) -> bool:
-        return uid in self.tables.runs and self.tables.runs[uid].tenant == tenant
+    def _is_of(self, tenant: int | None, uid: int) -> bool:
+        return uid in self.tables.runs and tenant in (None, self.tables.runs[uid].tenant)
 
     def _standing(self, runnable: RunnableRow) -> Standing:
         thread = self._data.threads.get(runnable.subject)

@@ -79,7 +79,7 @@ class PostgresFlow:
         """See ``FlowStorage.lock_runs``."""
         return [row["uid"] for row in (yield Statement("lock_runs", {"tenant": tenant, "uids": sorted(uids)}))]
 
-    def runs(self, tenant: int, uids: Sequence[int]) -> Op[dict[int, RunRow]]:
+    def runs(self, tenant: int | None, uids: Sequence[int]) -> Op[dict[int, RunRow]]:
         """See ``FlowStorage.runs``."""
         found = yield Statement("runs", {"tenant": tenant, "uids": sorted(uids)})
         return {row["uid"]: _run(row) for row in found}
