@@ -270,7 +270,7 @@ class AsyncTenure(Actions, TaskRegistry, Reaching):
 
     async def perform(self, make: Callable[[Caller], Op[T]]) -> T:
         """Run an operation on a connection of the pool, in a transaction of its own."""
-        caller = await self.identity()
+        caller = self._caller or await self.identity()
         async with self._connection() as (connection, session):
             return await run_own_async(connection, lambda: make(caller), prepare=session.prepares)
 

@@ -166,7 +166,7 @@ def test_a_completion_never_waits_for_a_claim_under_way(shop: Shop, impatient: C
 # WAL --------------------------------------------------------------------------------------------------------------
 
 _ROUND = 2000
-_WAL_BAND = (2400, 3300)
+_WAL_BAND = (2400, 3050)
 
 
 def test_a_job_from_submission_to_completion_writes_a_known_amount_of_wal(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from datetime import datetime
 from itertools import groupby
 from typing import Any, NamedTuple
 
@@ -58,13 +59,23 @@ class Submissions(Registry):
 
     def submit_ahead(self, tenant: int, actor: str, items: Sequence[Submission]) -> Op[Op[list[Submitted]]]:
         """See ``Store.submit_ahead``: sent and left under way where it is the plain case, else done at once."""
+        if len(items) == 1 and not _named(items):
+            return (yield from self._submit_one(tenant, actor, items[0]))
         kinds = {_Kind.of(item) for item in items}
-        if len(kinds) != 1 or len(items) == 1 or _named(items):
+        if len(kinds) != 1 or _named(items):
             answers = yield from self.submit(tenant, actor, items)
             return done(answers)
         kind = kinds.pop()
         ticket = yield Ahead(_statement(kind, tenant, actor, items, _drawn(items), notify=self._hints(kind)))
         return self._land(kind, tenant, items, ticket)
+
+    def _submit_one(self, tenant: int, actor: str, item: Submission) -> Op[Op[list[Submitted]]]:
+        """The plain case of one, which is what a single call mostly is: nothing to send ahead, nothing to look up."""
+        kind = _Kind.of(item)
+        ((accepted, now, uid, _),) = yield _statement(
+            kind, tenant, actor, [item], _drawn([item]), notify=self._hints(kind)
+        )
+        return done([_submitted(kind, item, uid, now) if accepted else (yield from self._closed(tenant, kind))])
 
     def _land(self, kind: _Kind, tenant: int, items: Sequence[Submission], ticket: Any) -> Op[list[Submitted]]:
         written = yield Landing(ticket)
@@ -281,14 +292,19 @@ def _note(
     kind: _Kind, items: Sequence[Submission], todo: Sequence[int], written: Sequence[Any],
     answers: list[Submitted | None],
 ) -> None:  # fmt: skip
-    state, action = State.READY if kind.ready else State.PENDING, REGISTRY[SUBMITTED].action
     for _, now, uid, ordinal, *_ in written:
         if uid is not None:
             index = todo[ordinal - 1]
-            data = items[index].born_with
-            answers[index] = ActionResult(
-                action, SUBMITTED, uid, state, 1, 1, now, kind.queue_key, None, None, dict(data) if data else {}
-            )
+            answers[index] = _submitted(kind, items[index], uid, now)
+
+
+_ACTION = REGISTRY[SUBMITTED].action
+
+
+def _submitted(kind: _Kind, item: Submission, uid: int, now: datetime) -> ActionResult:
+    state = State.READY if kind.ready else State.PENDING
+    data = dict(item.born_with) if item.born_with else {}
+    return ActionResult(_ACTION, SUBMITTED, uid, state, 1, 1, now, kind.queue_key, None, None, data)
 
 
 def _taken(request: SubmitSubject) -> TenureError:
