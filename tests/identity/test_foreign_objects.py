@@ -124,7 +124,7 @@ async def server(people: Population, names: dict[str, dict[str, str]]) -> AsyncI
     statements: list[str] = []
     gateway = application.state.gateway
     run = gateway._run
-    gateway._run = lambda tenant, make: run(tenant, lambda: _noted(make(), statements))
+    gateway._run = lambda pool, tenant, make: run(pool, tenant, lambda: _noted(make(), statements))
     async with AsyncExitStack() as opened:
         await opened.enter_async_context(application.router.lifespan_context(application))
         http = await opened.enter_async_context(

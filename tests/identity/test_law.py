@@ -22,7 +22,7 @@ ADA = " where name = 'user:ada'"
 
 @pytest.fixture(scope="module")
 def database(module_database: str) -> str:
-    with Tenure(module_database, tenant="ours", actor="user:root") as client:
+    with Tenure(module_database, tenant="ours", create_tenant=True, actor="user:root") as client:
         client.create_principal("user:ada", roles=["observer"])
         client.set_password("user:ada", "several words in a row")
         client.revoke_token(client.create_token("user:ada", label="gone").access_token)

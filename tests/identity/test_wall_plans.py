@@ -45,7 +45,7 @@ NOT_SERVED = {
     "subject_count", "subjects_after", "unproved_data", "unregistered_fact_types", "untold_attempts", "insert_tenant",
 }  # fmt: skip
 #: Statements of workflow runs, which are not served over HTTP.
-RUNS = re.compile(r"journal|checkpoint|run|workflow|wake|payloads|results")
+RUNS = re.compile(r"schedule|journal|checkpoint|run|workflow|wake|payloads|results")
 
 
 @dataclass

@@ -114,7 +114,7 @@ begin
     end if;
     room := w.max_concurrent_leases - (select count(*) from (
         select from tenure.attempt a
-        where a.worker = w.uid and a.uid > live_after and a.lease_status = 'ACTIVE' limit w.max_concurrent_leases) held);
+        where a.worker = w.uid and (a.worker, a.uid) > (w.uid, live_after) and a.lease_status = 'ACTIVE' limit w.max_concurrent_leases) held);
     allowed := room > 0 and q.enabled and w.status = 'ONLINE' and not w.drain_requested
         and (not q.manual_only or w.worker_type = 'HUMAN_SESSION')
         and w.capabilities @> q.required_worker_capabilities
