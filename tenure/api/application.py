@@ -18,6 +18,7 @@ from tenure.api.routes.actions import batch, claim, holding, operating, registry
 from tenure.api.routes.actions import workers as worker_actions
 from tenure.api.runtime_metrics import PREFIX, MeasureRequests, RuntimeMetrics
 from tenure.api.settings import ServerSettings
+from tenure.api.sweeping import Sweeping
 from tenure.api.telling import TellRequests
 
 _ROUTERS = (
@@ -59,6 +60,7 @@ def create_application(settings: ServerSettings) -> FastAPI:
     application.state.waiting = waiting
     application.state.following = following
     application.state.runtime_metrics = runtime
+    application.state.sweeping = Sweeping(gateway)
     problem.install(application)
     openapi.install(application)
     application.add_middleware(BodyLimit, most=settings.max_body_bytes)

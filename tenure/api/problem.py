@@ -15,6 +15,7 @@ from fastapi.responses import JSONResponse
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.exceptions import HTTPException
 
+from tenure.engine.logging import where
 from tenure.model.errors import RateLimited, TenureError, Unauthenticated
 from tenure.sdk.public_form import public
 
@@ -94,13 +95,20 @@ def install(application: FastAPI) -> None:
 
     @application.exception_handler(Exception)
     async def _unexpected(_: Request, error: Exception) -> JSONResponse:
-        # A person gets a number to tell us, never a stack trace.
-        incident = secrets.token_hex(6)
-        _log.error("Incident %s: a request failed unexpectedly.", incident, exc_info=error)
-        return problem(
-            500, "internal_error", f"Something went wrong that should not. Incident {incident}.",
-            "Try again; if it stays, give the number to whoever runs this server: the log has the details.",
-        )  # fmt: skip
+        return unexpected(error)
+
+
+def unexpected(error: Exception) -> JSONResponse:
+    """The response to a defect of ours: a person gets a number to tell us, never a stack trace.
+
+    The log gets the number, class and place: the message of an error may quote a payload or a row.
+    """
+    incident = secrets.token_hex(6)
+    _log.error("Incident %s: a request failed unexpectedly: %s", incident, where(error))
+    return problem(
+        500, "internal_error", f"Something went wrong that should not. Incident {incident}.",
+        "Try again; if it stays, give the number to whoever runs this server: the log has the details.",
+    )  # fmt: skip
 
 
 def _allowed(application: FastAPI, path: str) -> list[str]:

@@ -18,6 +18,7 @@ from opentelemetry.trace import Span, SpanKind
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from tenure.api.problem import unexpected
 from tenure.api.runtime_metrics import template_of
 from tenure.engine.tracing import span
 from tenure.model.principal import Identity
@@ -43,6 +44,10 @@ def note_identity(scope: Scope, identity: Identity) -> None:
     scope.setdefault("state", {})["tenure_identity"] = identity
 
 
+class BrokenOffError(RuntimeError):
+    """An answer that had begun could not be finished; the log has the incident."""
+
+
 class TellRequests:
     """ASGI middleware. The request's id is that of X-Request-ID, or a fresh one; the answer carries it, too."""
 
@@ -57,19 +62,26 @@ class TellRequests:
         headers = {name: value.decode("latin-1") for name, value in scope["headers"]}
         given = headers.get(_HEADER, "")
         request_id = given if _ID.fullmatch(given) else uuid.uuid4().hex
-        began, status = time.perf_counter(), _SERVER_ERROR
+        began, status, begun = time.perf_counter(), _SERVER_ERROR, False
         # Not merely handed down: threads and tasks that the request starts tell of it, too.
         with structlog.contextvars.bound_contextvars(request_id=request_id), _spanned(scope, headers) as current:
 
             async def noted(message: Message) -> None:
-                nonlocal status
+                nonlocal status, begun
                 if message["type"] == "http.response.start":
+                    begun = True
                     status = message["status"]
                     message = {**message, "headers": [*message.get("headers", ()), *_headers(request_id)]}
                 await send(message)
 
             try:
                 await self._app(scope, receive, noted)
+            except Exception as error:
+                # Answered here: whoever is further out would write the message of the error to a log.
+                answer = unexpected(error)
+                if begun:
+                    raise BrokenOffError from None
+                await answer(scope, receive, noted)
             finally:
                 route = template_of(scope)
                 current.update_name(f"{scope['method']} {route}")

@@ -15,6 +15,7 @@ from nicegui.element import Element
 
 from tenure.api.live.following import Following
 from tenure.engine import clock
+from tenure.engine.logging import where
 from tenure.model.errors import NotFound, TenureError, Unauthenticated
 from tenure.model.json_text import instant
 from tenure.ui import desk, places
@@ -187,7 +188,7 @@ class Page:
 
     def _incident(self, error: Exception) -> TenureError:
         incident = secrets.token_hex(6)
-        _log.error("Incident %s: a screen failed unexpectedly.", incident, exc_info=error)
+        _log.error("Incident %s: a screen failed unexpectedly: %s", incident, where(error))
         told = TenureError(
             f"Something went wrong that should not. Incident {incident}.",
             "Give the number to whoever runs this server: the log has the details.",

@@ -225,3 +225,15 @@ def test_a_claim_whose_token_is_revoked_while_it_waits_takes_nothing(site):
 
     assert answers[0].status_code == 401
     assert site.admin.get(f"/subjects/{subject}")["execution"]["state"] == "READY"
+
+
+def test_a_heartbeat_sweeps_what_others_let_lapse(site, worker, clock):
+    site.admin.submit()
+    [lease] = site.worker.claim(worker, start=True, ttl_seconds=30)
+    other = site.worker.register("other")
+    clock.advance(seconds=31)
+
+    site.worker.act("heartbeat-worker", worker_euid=other["euid"], incarnation=other["incarnation"])
+
+    [fact] = [f for f in site.trusted.facts(lease["subject"]) if f.type == "lease.expired"]
+    assert (fact.actor, state(site, lease)) == ("system:server", "FAILED_RETRYABLE")

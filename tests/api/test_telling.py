@@ -50,3 +50,22 @@ def test_nothing_that_was_asked_is_told_but_the_route(site, lines):
     assert [line["status"] for line in told] == [400, 404, 401, 404]
     assert [line["route"] for line in told][1] == "other"
     assert OTHERS not in json.dumps(told)
+
+
+def test_a_defect_is_told_by_number_class_and_place_and_never_by_what_it_quotes(site, caplog, monkeypatch):
+    def broken(caller, subject):
+        raise ValueError(OTHERS) from KeyError(OTHERS)
+
+    monkeypatch.setattr("tenure.engine.reading.why", broken)
+    subject = site.admin.submit()
+    with caplog.at_level(logging.DEBUG):
+        answer = site.admin.http.get(site.admin.address(f"/subjects/{subject}/why"))
+
+    problem = answer.json()
+    assert (answer.status_code, problem["code"]) == (500, "internal_error")
+    assert answer.headers["content-type"] == "application/problem+json"
+    assert len(answer.headers["x-request-id"]) == 32
+    told = "\n".join(logging.Formatter().format(record) for record in caplog.records)
+    assert problem["detail"].split()[-1].rstrip(".") in told
+    assert "ValueError at " in told and "because of KeyError" in told
+    assert OTHERS not in told + answer.text

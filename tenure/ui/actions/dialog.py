@@ -10,6 +10,7 @@ from typing import Any
 
 import psycopg
 
+from tenure.engine.logging import where
 from tenure.model.errors import StoreUnavailable, TenureError
 from tenure.ui.actions.action import Action, Done
 from tenure.ui.components.action_form import ActionForm
@@ -63,7 +64,7 @@ class Dialog:
             self._form.show(problem=_AWAY)
         except Exception as error:
             incident = secrets.token_hex(6)
-            _log.error("Incident %s: an action failed unexpectedly.", incident, exc_info=error)
+            _log.error("Incident %s: an action failed unexpectedly: %s", incident, where(error))
             hint = "Give the number to whoever runs this server: the log has the details."
             self._form.show(
                 problem={

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import datetime
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Request
 
 from tenure.api.answers import Answer, answered
 from tenure.api.authentication import Admin, GatewayOf, WorkerIdentity
@@ -15,6 +15,7 @@ from tenure.api.ownership import require_own_worker
 from tenure.api.schemas.guards import IdempotencyKeyHeader
 from tenure.api.schemas.registry import HeartbeatBody, RegisterWorkerBody, WorkerStatusBody
 from tenure.api.schemas.worker import WorkerShown, shown
+from tenure.api.sweeping import Sweeping
 from tenure.engine.actions import workers
 from tenure.engine.caller import Caller
 from tenure.model.principal import Identity
@@ -52,15 +53,19 @@ async def register_worker(
 @router.post("/heartbeat-worker", operation_id="heartbeat_worker", summary="Say that a worker is alive",
              response_model=WorkerShown)  # fmt: skip
 async def heartbeat_worker(
-    body: HeartbeatBody, identity: WorkerIdentity, gateway: GatewayOf, idempotency_key: IdempotencyKeyHeader = None
-) -> Answer:
+    body: HeartbeatBody, request: Request, identity: WorkerIdentity, gateway: GatewayOf,
+    idempotency_key: IdempotencyKeyHeader = None,
+) -> Answer:  # fmt: skip
     """The worker as it stands, so that it learns that it is to drain. Beat at a third of heartbeat_ttl_seconds."""
     body.keyed(idempotency_key)
     await require_own_worker(gateway, identity, body.worker_euid)
-    return await _answered(
+    answer = await _answered(
         gateway, identity,
         lambda caller: workers.heartbeat_worker(caller, body.worker_euid, body.incarnation, body.error_class),
     )  # fmt: skip
+    sweeping: Sweeping = request.app.state.sweeping
+    await sweeping.beat(identity)
+    return answer
 
 
 async def _set(
