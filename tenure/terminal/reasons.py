@@ -10,6 +10,7 @@ from rich.text import Text
 
 from tenure.model.visibility import Reason
 from tenure.terminal.wording import shown
+from tenure.wording.values import listed
 
 
 def reasons_told(reasons: Sequence[Reason]) -> list[RenderableType]:
@@ -24,7 +25,7 @@ def _told(reason: Reason) -> RenderableType:
     head.append(reason.code, style="bold").append("  ").append(shown(reason.message))
     lines: list[RenderableType] = []
     if reason.evidence:
-        evidence = ", ".join(f"{name} {shown(value)}" for name, value in reason.evidence.items())
+        evidence = ", ".join(f"{name} {listed(value)}" for name, value in reason.evidence.items())
         lines.append(Text(f"evidence: {evidence}", style="dim"))
     lines.append(Text(f"what would change it: {shown(reason.remedy)}"))
     return Group(head, Padding(Group(*lines), (0, 0, 0, 2), expand=False))

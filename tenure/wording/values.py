@@ -27,6 +27,13 @@ def shown(value: Any) -> str:
     return "".join(c if c == "\n" or c.isprintable() else f"\\x{ord(c):02x}" for c in text)
 
 
+def listed(value: Any) -> str:
+    """Evidence as text: of many things, what each is called, one after the other."""
+    if isinstance(value, list | tuple) and value:
+        return ", ".join(shown(each.get("worker_key", each) if isinstance(each, dict) else each) for each in value)
+    return shown(value)
+
+
 def age(seconds: float | None) -> str:
     """A duration in its two largest units: ``3h 20m``."""
     if seconds is None:

@@ -27,7 +27,7 @@ from tenure.ui.components.section import block, section
 from tenure.ui.components.timeline import Timeline
 from tenure.ui.screen import Screen
 from tenure.ui.screens import family, story
-from tenure.wording.values import shown
+from tenure.wording.values import listed, shown
 
 _LEASES = [
     {"key": "lease", "label": "Lease"}, {"key": "worker", "label": "Worker"},
@@ -196,7 +196,7 @@ _NOTHING_IN_THE_WAY = {
 def _reason(reason: Reason) -> dict[str, Any]:
     return {
         "code": reason.code, "message": shown(reason.message), "remedy": shown(reason.remedy), "blocking": reason.blocking,
-        "evidence": [[name, shown(value)] for name, value in reason.evidence.items()],
+        "evidence": [[name.replace("_", " "), listed(value)] for name, value in reason.evidence.items()],
     }  # fmt: skip
 
 
