@@ -13,6 +13,9 @@ from tenure.model.errors import TenureError
 STREAMED = frozenset({"/api/v1/execution/subjects:bulk"})
 
 
+_ANONYMOUS = 64 * 1024
+
+
 class BodyTooLarge(TenureError):
     """The body is larger than the server takes."""
 
@@ -41,9 +44,13 @@ class BodyLimit:
         if scope["type"] != "http" or scope["path"] in STREAMED:
             await self._app(scope, receive, send)
             return
-        announced = dict(scope["headers"]).get(b"content-length", b"0")
-        if announced.isdigit() and int(announced) > self._most:
-            await self._refuse(scope, receive, send)
+        headers = dict(scope["headers"])
+        # A body is read before it is known who sends it: from those who do not even say, only a little.
+        says_who = b"authorization" in headers or b"cookie" in headers
+        most = self._most if says_who else min(self._most, _ANONYMOUS)
+        announced = headers.get(b"content-length", b"0")
+        if announced.isdigit() and int(announced) > most:
+            await self._refuse(most, scope, receive, send)
             return
         read, exceeded, answered = 0, False, False
 
@@ -51,9 +58,9 @@ class BodyLimit:
             nonlocal read, exceeded
             message = await receive()
             read += len(message.get("body", b""))
-            if read > self._most:
+            if read > most:
                 exceeded = True
-                raise too_large(self._most)
+                raise too_large(most)
             return message
 
         async def guarded(message: Message) -> None:
@@ -69,9 +76,9 @@ class BodyLimit:
             if not exceeded:
                 raise
         if exceeded and not answered:
-            await self._refuse(scope, receive, send)
+            await self._refuse(most, scope, receive, send)
 
-    async def _refuse(self, scope: Scope, receive: Receive, send: Send) -> None:
-        response: Any = refused(too_large(self._most))
+    async def _refuse(self, most: int, scope: Scope, receive: Receive, send: Send) -> None:
+        response: Any = refused(too_large(most))
         response.headers["connection"] = "close"
         await response(scope, receive, send)

@@ -122,3 +122,13 @@ def test_a_failure_of_ours_tells_a_number_and_no_stack(site: Site, monkeypatch: 
     assert response.json()["code"] == "internal_error"
     assert "secret detail" not in response.text
     assert "Incident" in response.json()["detail"]
+
+
+def test_from_those_who_do_not_say_who_they_are_only_a_little_is_read(site: Site) -> None:
+    body = json.dumps({"properties": {"a": "x" * 100_000}}).encode()
+    headers = {"Content-Type": "application/json"}
+
+    anonymous = site.anonymous.request("POST", "/subjects", content=body, headers=headers)
+    known = site.admin.request("POST", "/subjects", content=body, headers=headers)
+
+    assert (anonymous.status_code, known.status_code) == (413, 201)

@@ -202,7 +202,7 @@ def test_two_hundred_who_wait_cost_next_to_nothing(site: Site) -> None:
         async with httpx.AsyncClient(base_url=site.server.url, headers=headers, limits=limits, timeout=60) as http:
             claims = [
                 asyncio.create_task(http.post(f"{PREFIX}/actions/claim", json={
-                    "worker_euid": workers[n % 20]["euid"], "queue_key": "q", "wait_seconds": 8}))
+                    "worker_euid": workers[n % 20]["euid"], "queue_key": "q", "wait_seconds": 50}))
                 for n in range(200)
             ]  # fmt: skip
             await asyncio.to_thread(until, lambda: waiting(site) == 200)
