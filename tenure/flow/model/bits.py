@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Annotated, Any
 
 from pydantic import BeforeValidator, PlainSerializer
@@ -14,14 +14,6 @@ def _read(value: Any) -> Any:
 
 Bits = Annotated[int, BeforeValidator(_read), PlainSerializer(lambda bits: f"{bits:x}", return_type=str)]
 """A set of numbers; in JSON hexadecimal text."""
-
-
-def bits_of(numbers: Iterable[int]) -> int:
-    """The set of these numbers."""
-    bits = 0
-    for number in numbers:
-        bits |= 1 << number
-    return bits
 
 
 def has(bits: int, number: int) -> bool:

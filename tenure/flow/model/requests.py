@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field
 
 from tenure.flow.model.facts import Hash, Iteration, Outcome, ParentLink, Ref, Uid
 from tenure.flow.model.names import Name, WorkflowName
@@ -144,12 +144,3 @@ class MigrateRun(RunRequest):
     """Go on under another version of the workflow."""
 
     reason: Text | None = None
-
-
-class TimerFired(BaseModel):
-    """It is time; no request, but news."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    key: str
-    at: AwareDatetime

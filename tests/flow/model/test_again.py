@@ -9,7 +9,6 @@ import pytest
 
 from tenure.flow.model.builder import Workflow
 from tenure.flow.model.decisions.again import decide_replay, decide_retry
-from tenure.flow.model.decisions.apply import decide_continue
 from tenure.flow.model.decisions.cancel import decide_cancel
 from tenure.flow.model.decisions.migrate import decide_migrate
 from tenure.flow.model.decisions.pause import decide_pause, decide_resume
@@ -264,7 +263,7 @@ def test_a_run_torn_at_every_append_comes_to_the_same_end() -> None:
         torn = RunScene(flow.define())
         torn.facts, torn.values = whole.facts[:cut], dict(whole.values)
         torn.state = fold_of(torn)
-        torn.decide(lambda context, t=torn: decide_continue(t.state, t.definition, context))
+        torn.decide(lambda context, t=torn: decide_recover(t.state, t.definition, context))
         while torn.state.end is None:
             if torn.state.manual is not None:
                 torn.resolve("approved")

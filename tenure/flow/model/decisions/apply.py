@@ -51,13 +51,6 @@ def decide_apply(
     return unfolding.decision()
 
 
-def decide_continue(state: RunState, definition: WorkflowDefinition, context: Context) -> Decision:
-    """Whatever should have followed and did not, after a torn write; nothing where nothing is torn."""
-    unfolding = unfold(state, definition, context)
-    go_on(unfolding)
-    return unfolding.decision()
-
-
 def _refusal(unfolding: Unfolding, one: Ended, items: Items) -> Refusal | None:
     state, runnable = unfolding.state, parse_runnable(one.runnable)
     step = state.under_way(Runnable(runnable.step, runnable.iteration)) if runnable is not None else None
