@@ -173,7 +173,7 @@ def identity(parent: int, command: StartChild) -> str:
 def _unable(command: StartChild, code: str, message: str) -> Ended:
     return Ended(
         runnable=str(command.runnable), outcome="error", error_class="PERMANENT_STATE", error_code=code, message=message,
-        untouched=True,
+        untouched=True, child=command.run,
     )  # fmt: skip
 
 

@@ -59,12 +59,14 @@ def end_of_standing(standing: Standing, result: Any) -> Ended | None:
 def end_of_run(run: RunRow, runnable: str) -> Ended:
     """The news of a child run that has ended."""
     if run.status == "COMPLETED":
-        return Ended(runnable=runnable, outcome="ok", ref=run_ref(run.uid), hash=payload_hash(run.output).hex())
+        return Ended(
+            runnable=runnable, outcome="ok", ref=run_ref(run.uid), hash=payload_hash(run.output).hex(), child=run.uid
+        )
     if run.status == "CANCELED":
-        return Ended(runnable=runnable, outcome="canceled")
+        return Ended(runnable=runnable, outcome="canceled", child=run.uid)
     return Ended(
         runnable=runnable, outcome="error", error_class="PERMANENT_STATE", error_code="child_failed",
-        message="the child run failed",
+        message="the child run failed", child=run.uid,
     )  # fmt: skip
 
 

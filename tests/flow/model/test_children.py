@@ -87,6 +87,14 @@ def test_a_run_that_code_started_does_not_end_the_step() -> None:
         assert (made.facts, made.refusals[0].code) == ((), "not_dispatched")
 
 
+def test_a_run_that_the_code_of_an_item_started_does_not_end_the_item() -> None:
+    scene = RunScene(Workflow("p", queue="q").map("m", [1]).map("k", [1], workflow="part").define()).start()
+    made = scene.apply(
+        Ended(runnable="m[0]", outcome="error", child=7), Ended(runnable="k[0]", outcome="ok", ref="run:9", child=9)
+    )
+    assert ([r.runnable for r in made.refusals], scene.open) == (["m[0]"], ["m[0]"])
+
+
 def test_the_identity_of_a_child_follows_from_parent_step_workflow_and_key() -> None:
     one = child_identity(1, "a", "part", "k")
     assert one == child_identity(1, "a", "part", "k")

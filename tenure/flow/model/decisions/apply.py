@@ -16,6 +16,7 @@ from tenure.flow.model.facts import ItemEnd, RunnableApplied, StepError, StepStu
 from tenure.flow.model.names import Runnable, line, parse_runnable
 from tenure.flow.model.requests import Ended
 from tenure.flow.model.state import Phase, RunState, StepState
+from tenure.flow.model.steps import ChildRun
 
 #: By step and time round, by number: the items of maps of which news came.
 Items = dict[Runnable, dict[int, ItemEnd]]
@@ -63,7 +64,7 @@ def _refusal(unfolding: Unfolding, one: Ended, items: Items) -> Refusal | None:
         return Refusal(one.runnable, "not_planned", "this run has planned no such runnable")
     if step.kind in OWN or step.kind in ("log", "adopted"):
         return Refusal(one.runnable, "not_dispatched", f"nobody but the run itself ends a {step.kind} step")
-    if step.kind in ("task", "human", "external") and (one.child is not None or (one.ref or "").startswith("run:")):
+    if (one.child is not None or (one.ref or "").startswith("run:")) and not _by_child(unfolding, runnable):
         return Refusal(one.runnable, "not_dispatched", "a run that the code of a step started does not end the step")
     if (runnable.index is None) != (step.items is None):
         return Refusal(
@@ -74,6 +75,12 @@ def _refusal(unfolding: Unfolding, one: Ended, items: Items) -> Refusal | None:
     if _differs(step, runnable, one):
         return Refusal(one.runnable, "result_conflict", "it ended before with another result")
     return None
+
+
+def _by_child(unfolding: Unfolding, runnable: Runnable) -> bool:
+    """Whether a child run stands for it."""
+    step = unfolding.definition.by_name.get(runnable.step)
+    return isinstance(getattr(step, "each", step), ChildRun)
 
 
 def _differs(step: StepState, runnable: Runnable, one: Ended) -> bool:
