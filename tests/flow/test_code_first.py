@@ -180,6 +180,30 @@ def test_a_child_is_the_same_child_in_every_attempt(app: Tenure, clock: MovableC
     assert app.inspect_run(started[0]).run.uid == child.uid
 
 
+def test_a_child_that_fails_does_not_end_the_step_whose_code_started_it(app: Tenure, clock: MovableClock) -> None:
+    @app.task(queue="q", key="leaf")
+    def leaf() -> None:
+        raise RuntimeError("no disk")
+
+    @app.task(queue="q", key="code")
+    def handler(job: Job) -> str:
+        job.start_child("leaf", {}, key="only")
+        if job.attempt_number == 1:
+            raise Retry("later", after_seconds=1)  # meanwhile the child fails
+        return "went on without it"
+
+    app.workflow("leaf", queue="q").task("leaf", max_attempts=1)
+    workflow(app)
+    app.define_workflows()
+    run = app.start_run("code")
+    drain(app)
+    (child,) = app.inspect_run(run).children
+    assert (child.status, status(app, run)[0]) == ("FAILED", "RUNNING")
+    clock.advance(minutes=5)
+    drain(app)
+    assert status(app, run) == ("COMPLETED", "went on without it")
+
+
 def test_coroutines_await_the_same(migrated_database: str, clock: MovableClock) -> None:
     async def fetched(n: int) -> int:
         await asyncio.sleep(0)
