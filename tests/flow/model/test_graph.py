@@ -50,6 +50,22 @@ def test_states_of_steps() -> None:
     assert nodes["m"]["items"] == {"total": 3, "planned": 3, "ok": 1, "error": 0, "canceled": 0, "open": 2}
 
 
+def test_what_waits_for_a_step_that_failed_is_skipped() -> None:
+    flow = Workflow("f", queue="q").task("a", on_error="h").task("b", after="a").task("h").task("c", after="h")
+    scene = RunScene(flow.define()).start()
+    scene.error("a")
+    assert states(scene) == {"a": "error", "b": "skipped", "h": "active", "c": "idle"}
+
+
+def test_labels_are_cut_where_they_are_too_long() -> None:
+    def label(value: str) -> str:
+        flow = Workflow("l", queue="q").task("a", routes=[to("b", when("$.input", "eq", value)), "end"]).task("b")
+        return str(graph(flow.define())["edges"][0]["label"])
+
+    assert label("x" * 52) == "input = " + "x" * 52
+    assert label("x" * 53) == "input = " + "x" * 51 + "…"
+
+
 def test_what_was_undone() -> None:
     scene = failed()
     scene.ok("refund")

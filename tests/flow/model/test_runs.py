@@ -6,7 +6,7 @@ import pytest
 
 from tenure.flow.model.builder import Workflow, to, when
 from tenure.flow.model.commands import CancelWork, ClearTimer
-from tenure.flow.model.errors import NotPaused, ResultConflict, RunKeyConflict, VersionDrift
+from tenure.flow.model.errors import NotPaused, ResultConflict, RunEnded, RunKeyConflict, VersionDrift
 from tenure.flow.model.requests import Ended
 from tests.flow.model.scene import RunScene
 
@@ -407,6 +407,19 @@ def test_a_paused_run_keeps_what_ends_and_plans_nothing() -> None:
     assert (scene.status, scene.open) == ("RUNNING", ["b"])
     with pytest.raises(NotPaused):
         scene.resume()
+
+
+def test_a_cancel_of_what_was_canceled_changes_nothing_and_of_what_completed_is_refused() -> None:
+    scene = chain()
+    scene.cancel()
+    scene.canceled("a")
+    assert (scene.status, scene.cancel().facts) == ("CANCELED", ())
+    done = RunScene(Workflow("job", queue="q").task("a").define()).start()
+    done.ok("a")
+    for act in (done.cancel, done.pause, done.resume, lambda: done.signal("s")):
+        with pytest.raises(RunEnded) as caught:
+            act()
+        assert caught.value.evidence["status"] == "COMPLETED"
 
 
 # Data -----------------------------------------------------------------------------------------------------------------

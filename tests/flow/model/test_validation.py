@@ -141,6 +141,13 @@ WRONG: list[tuple[str, Any, list[tuple[str, str | None, str]]]] = [
      [("bad_path", None, "triggers[0].when[0].path"), ("bad_path", None, "triggers[0].input")]),
     ("trigger with no cron line", flow(step("a"), triggers=[{"name": "t", "kind": "schedule", "cron": "61 * * * *"}]),
      [("bad_schedule", None, "triggers[0]")]),
+    ("cron of no schedule", flow(step("a"), triggers=[{"name": "t", "cron": "1 * * * *"}]), [("bad_value", None, "triggers[0]")]),
+    ("event of no event trigger", flow(step("a"), triggers=[{"name": "t", "event": "e"}]), [("bad_value", None, "triggers[0]")]),
+    ("schedule with both", flow(step("a"), triggers=[
+        {"name": "t", "kind": "schedule", "cron": "1 * * * *", "at": "2030-01-01T00:00:00Z"}]),
+     [("bad_value", None, "triggers[0]")]),
+    ("conditions of no event", flow(step("a"), triggers=[{"name": "t", "when": {"path": "$.event"}}]),
+     [("bad_value", None, "triggers[0]")]),
     ("trigger in no time zone", flow(step("a"), triggers=[
         {"name": "t", "kind": "schedule", "cron": "1 * * * *", "timezone": "Europe/Atlantis"}]),
      [("bad_schedule", None, "triggers[0]")]),

@@ -169,6 +169,17 @@ def test_what_a_step_inside_a_task_gave_is_kept_once() -> None:
     assert (again.facts, again.replayed) == ((), fact)
 
 
+def test_code_of_a_run_that_has_ended_gets_and_keeps_nothing() -> None:
+    scene = RunScene(Workflow("code", queue="q").task("a").define()).start()
+    scene.ok("a")
+    for request, verb in (
+        (KeepStep(runnable="a", name="x"), decide_keep),
+        (AwaitSignal(runnable="a", name="x"), decide_await),
+    ):
+        with pytest.raises(RunEnded):
+            ask(scene, request, verb)
+
+
 def test_code_of_a_step_that_has_ended_keeps_nothing_more() -> None:
     scene = RunScene(Workflow("code", queue="q").task("a").task("b", after="a").define()).start()
     scene.ok("a")
