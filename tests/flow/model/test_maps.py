@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -111,11 +112,11 @@ def test_a_map_past_its_deadline_has_failed_once_its_items_are_stopped() -> None
     assert (scene.status, scene.state.end.code) == ("FAILED", "deadline")
 
 
-def test_ten_thousand_items_make_no_ten_thousand_entries() -> None:
+def test_ten_thousand_items_make_no_ten_thousand_entries(tell: Callable[[str], None]) -> None:
     scene = mapped(list(range(10_000)), max_parallel=10_000)
     scene.apply(*(scene.result(f"m[{index}]", 0) for index in range(0, 10_000, 2)))
     size = len(json.dumps(scene.state.checkpoint()))
-    print(f"checkpoint of a map of 10,000 items: {size:,} bytes; {len(scene.facts)} facts")
+    tell(f"checkpoint of a map of 10,000 items: {size:,} bytes; {len(scene.facts)} facts")
     assert size < 10_000
     items = scene.state.step("m").items
     assert (items.open, items.ok.bit_count()) == (5000, 5000)
