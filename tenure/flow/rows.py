@@ -48,6 +48,8 @@ class RunnableRow:
     runnable_key: str
     step: str
     iteration: int = 1
+    retry: Mapping[str, Any] | None = None
+    """How its work is tried again, where its queue does not say."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ from tenure.model.envelope import Envelope
 from tenure.model.fact import Fact
 from tenure.model.hold import Hold
 from tenure.model.json_text import from_instant
+from tenure.model.queue import RetryPolicy
 from tenure.model.states import HoldState, HoldStatus, LeaseStatus, RecordStatus, Resolution, State
 
 FOREVER = datetime(9999, 12, 31, tzinfo=UTC)
@@ -35,6 +36,8 @@ class SubjectThread:
     outputs: frozenset[tuple[int, int]] = frozenset()
     in_run: bool = field(default=False, compare=False)
     """Whether it stands for a runnable of a run, which learns of its end. No fact of its own tells that."""
+    retry: RetryPolicy | None = field(default=None, compare=False)
+    """How it is tried again, where that is not for its queue to say."""
 
     @property
     def live_attempts(self) -> list[Attempt]:

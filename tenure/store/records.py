@@ -15,7 +15,7 @@ from tenure.model.fact import Fact
 from tenure.model.hold import Hold
 from tenure.model.ordering import OrderKey
 from tenure.model.principal import AccessToken, Principal
-from tenure.model.queue import Queue
+from tenure.model.queue import Queue, RetryPolicy
 from tenure.model.requests import SubmitSubject
 from tenure.model.result import ActionResult
 from tenure.model.states import State
@@ -74,6 +74,8 @@ class Submission:
     """The uid drawn for it, where somebody had to know it before."""
     in_run: bool = False
     """Whether it stands for a runnable of a run, so that its end goes on to the run."""
+    retry: RetryPolicy | None = None
+    """How it is tried again, where that is not for its queue to say."""
 
     @classmethod
     def of(cls, request: SubmitSubject, template: int) -> Submission:

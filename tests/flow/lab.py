@@ -13,7 +13,7 @@ from tenure.flow.engine.flow import Flow
 from tenure.flow.engine.results import RunResult
 from tenure.flow.engine.starting import Start
 from tenure.flow.memory.storage import MemoryFlow
-from tenure.flow.model.requests import CancelRun, PauseRun, ReplayRun, ResolveStep, ResumeRun, RetryRun
+from tenure.flow.model.requests import CancelRun, MigrateRun, PauseRun, ReplayRun, ResolveStep, ResumeRun, RetryRun
 from tenure.flow.port import RunFilter
 from tenure.flow.postgres.storage import PostgresFlow
 from tenure.model.worker import Worker
@@ -143,6 +143,9 @@ class FlowLab:
 
     def replay(self, run: RunResult, **fields: Any) -> RunResult:
         return self.run(starting.replay, run.run, ReplayRun(**fields))
+
+    def migrate(self, run: RunResult, version: int, **fields: Any) -> RunResult:
+        return self.run(asking.migrate, run.run, version, MigrateRun(**fields))
 
     def retry(self, run: RunResult, **fields: Any) -> RunResult:
         return self.run(starting.retry, run.run, RetryRun(**fields))

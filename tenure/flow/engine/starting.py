@@ -174,7 +174,7 @@ def _again(caller: Caller, run: int, request: ReplayRun | RetryRun, version: int
     uid = (yield from caller.store.fresh_uids(1))[0]
     now = yield from caller.store.clock()
     assert source.state.input_hash is not None
-    asked = StartRun(key=request.key, input_hash=source.state.input_hash, root=source.row.root)
+    asked = StartRun(key=request.key, input_hash=source.state.input_hash, root=source.row.root or source.uid)
     moving = existing or new_run(caller, uid, row, definition, source.row.input, asked, now, source.row.correlation_id)
     known_state = existing.state if existing is not None else None
 

@@ -69,7 +69,13 @@ def _plan(flow: Flow, caller: Caller, moved: Sequence[Moving]) -> Op[tuple[list[
                 planned.append((moving, command, subject))
             continue
         row = RunnableRow(
-            uids[key], moving.row.tenant, moving.uid, key[1], command.runnable.step, command.runnable.iteration
+            uids[key],
+            moving.row.tenant,
+            moving.uid,
+            key[1],
+            command.runnable.step,
+            command.runnable.iteration,
+            command.retry.model_dump(mode="json") if command.retry is not None else None,
         )
         (moving.runnables if moving.entries else again).append(row)
         moving.links += _links(moving, command, uids[key], known, uids)
@@ -112,7 +118,7 @@ def _submit(caller: Caller, planned: Sequence[Planned]) -> Op[list[tuple[Moving,
         except (TenureError, ValidationError) as error:
             news.append((moving, _unfit(command, error)))
             continue
-        items.append((one, replace(submission, uid=subject, in_run=True)))
+        items.append((one, replace(submission, uid=subject, in_run=True, retry=command.retry)))
     if not items:
         return news
     answers = yield from caller.store.submit(caller.tenant, caller.actor, [item for _, item in items])
@@ -135,7 +141,7 @@ def _submit(caller: Caller, planned: Sequence[Planned]) -> Op[list[tuple[Moving,
 
 def _without_queue(item: Submission, templates: Mapping[str, Template]) -> Submission:
     request = item.request.model_copy(update={"queue_key": None, "ready": False})
-    return replace(checked(request, dict(templates)), uid=item.uid, in_run=True)
+    return replace(checked(request, dict(templates)), uid=item.uid, in_run=True, retry=item.retry)
 
 
 def _request(moving: Moving, command: Submit) -> SubmitSubject:

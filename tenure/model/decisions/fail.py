@@ -12,7 +12,7 @@ from tenure.model.envelope import Envelope
 from tenure.model.errors import InvalidTransition
 from tenure.model.fact import Draft, Fact
 from tenure.model.json_text import instant
-from tenure.model.queue import Queue
+from tenure.model.queue import Queue, RetryPolicy
 from tenure.model.requests import FailExecution
 from tenure.model.states import TRANSIENT, ErrorClass, HoldState, State
 from tenure.model.transitions import Action, check_start, check_transition
@@ -48,7 +48,7 @@ def decide_fail(unfolding: Unfolding, request: FailExecution, context: Context, 
         if request.next_queue_key is not None and not env.shared:
             queue = context.serving_queue(request.next_queue_key, env.template)
             queue_key = queue.queue_key
-        after, data["set"] = _retry(env, request, context, queue, count)
+        after, data["set"] = _retry(env, request, context, unfolding.thread.retry or queue.retry_policy, count)
     else:
         after = State.FAILED_TERMINAL
         data["dead_letter"] = next(context.uids)
@@ -73,12 +73,12 @@ def max_attempts(envelope: Envelope, queue: Queue) -> int:
 
 
 def _retry(
-    env: Envelope, request: FailExecution, context: Context, queue: Queue, count: int
+    env: Envelope, request: FailExecution, context: Context, policy: RetryPolicy, count: int
 ) -> tuple[State, dict[str, Any]]:
     if request.retry_after_seconds is not None:
         delay = timedelta(seconds=request.retry_after_seconds)
     else:
-        delay = retry_delay(queue.retry_policy, count, env.uid)
+        delay = retry_delay(policy, count, env.uid)
     # A slot of several is freed at once: the others go on, so the subject itself does not wait.
     after = State.READY if env.shared else State.FAILED_RETRYABLE
     return after, {"attempt_count": count, "retry_at": None if env.shared else instant(context.now + delay)}

@@ -100,7 +100,7 @@ class Submitting(Room):
         )  # fmt: skip
         check_data(fact.data)
         fact = data.tell(replace(fact, hash=fact.content_hash(b"")))
-        data.threads.put(uid, replace(evolve(None, fact, request.template), in_run=item.in_run))
+        data.threads.put(uid, replace(evolve(None, fact, request.template), in_run=item.in_run, retry=item.retry))
         data.subjects.put(
             uid,
             Subject(

@@ -14,7 +14,7 @@ from tenure.model.fact import Fact
 from tenure.model.hold import Hold
 from tenure.model.json_text import instant
 from tenure.model.principal import AccessToken, Principal
-from tenure.model.queue import Queue
+from tenure.model.queue import Queue, RetryPolicy
 from tenure.model.states import HoldState, HoldStatus, LeaseStatus, RecordStatus, Resolution, State
 from tenure.model.thread import SubjectThread
 from tenure.model.worker import Worker
@@ -72,6 +72,7 @@ def thread(row: Row) -> SubjectThread:
         {h["uid"]: hold(h) for h in row["holds"]},
         {d["uid"]: dead_letter(d) for d in row["dead_letters"]},
         in_run=row["in_run"],
+        retry=RetryPolicy.model_validate(row["retry"]) if row.get("retry") is not None else None,
     )
 
 

@@ -30,9 +30,9 @@ told as (
         idempotency_key text, correlation_id text, causation_id bigint, trace_id text, payload_hash text, data jsonb, hash text)
     where fit.fits),
 planned as (
-    insert into tenure.runnable (subject, tenant, run, runnable_key, step, iteration)
-    select p.subject, p.tenant, p.run, p.runnable_key, p.step, p.iteration
-    from fit, jsonb_to_recordset(%(runnables)s::jsonb) as p(subject bigint, tenant bigint, run bigint, runnable_key text, step text, iteration int)
+    insert into tenure.runnable (subject, tenant, run, runnable_key, step, iteration, retry)
+    select p.subject, p.tenant, p.run, p.runnable_key, p.step, p.iteration, p.retry
+    from fit, jsonb_to_recordset(%(runnables)s::jsonb) as p(subject bigint, tenant bigint, run bigint, runnable_key text, step text, iteration int, retry jsonb)
     where fit.fits),
 paid as (
     insert into tenure.run_payload (uid, tenant, run, data)

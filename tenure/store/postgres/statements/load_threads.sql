@@ -8,7 +8,8 @@ select e.*, e.state::text as state, e.hold_state::text as hold_state, t.code as 
     (select coalesce(jsonb_agg(to_jsonb(d) || jsonb_build_object('queue_key', q.queue_key)), '[]')
         from tenure.dead_letter d
         left join lateral (select q.queue_key from tenure.queue q where q.uid = d.queue offset 0) q on true
-        where d.subject = e.uid and d.resolution_state = 'OPEN') as dead_letters
+        where d.subject = e.uid and d.resolution_state = 'OPEN') as dead_letters,
+    (select r.retry from tenure.runnable r where e.in_run and r.subject = e.uid) as retry
 from unnest(%(uids)s::bigint[]) as wanted(uid)
 cross join lateral (select e.* from tenure.execution e where e.uid = wanted.uid offset 0) e
 cross join lateral (select s.template from tenure.subject s where s.uid = e.uid offset 0) s
