@@ -46,8 +46,9 @@ def pg_cluster(short_folder: Path) -> Iterator[Cluster]:
     """The running server that all tests share. Tests that stop or harm a server make their own: ``make_cluster``."""
     cluster = Cluster(short_folder / "shared", fallbacks=[short_folder / "lib"])
     with psycopg.connect(cluster.start(), autocommit=True) as connection:
-        # Nobody needs this data after a power cut, and databases are made and dropped by the hundred.
-        connection.execute("alter system set fsync = off")
+        # Nobody needs this data after a power cut; databases are made and dropped by the hundred, and hold little.
+        for setting in ("fsync", "full_page_writes", "autovacuum", "jit"):
+            connection.execute(sql.SQL("alter system set {} = off").format(sql.Identifier(setting)))
         connection.execute("select pg_reload_conf()")
     yield cluster
     cluster.stop("immediate")
