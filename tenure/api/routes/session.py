@@ -30,7 +30,8 @@ class SignInBody(BaseModel):
     """A person's name and password."""
 
     model_config = ConfigDict(
-        extra="forbid", json_schema_extra={"examples": [{"name": "ada", "password": "several words in a row"}]}
+        extra="forbid",
+        json_schema_extra={"examples": [{"name": "ada", "password": "several words in a row"}]},  # nosec B105
     )
 
     name: Annotated[str, _Line] = Field(description="`user:ada`, or `ada` for short.")
@@ -73,7 +74,7 @@ class ChangePasswordBody(BaseModel):
 
     model_config = ConfigDict(
         extra="forbid",
-        json_schema_extra={"examples": [{"present": "several words in a row", "password": "other words in a row"}]},
+        json_schema_extra={"examples": [{"present": "several words in a row", "password": "other words in a row"}]},  # nosec B105
     )
 
     present: Annotated[str, _Line]

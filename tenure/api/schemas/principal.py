@@ -26,7 +26,7 @@ PrincipalReference = Annotated[
 
 _PRINCIPAL: dict[str, Any] = {
     "euid": "UX-YGJ24", "tenant": "TX-16JH", "name": _NAME, "display_name": "Ada Lovelace", "roles": ["operator"],
-    "status": "ACTIVE", "oidc_issuer": None, "oidc_subject": None, "has_password": True, "revision": 2, "seq": 4,
+    "status": "ACTIVE", "oidc_issuer": None, "oidc_subject": None, "has_password": True, "revision": 2, "seq": 4,  # nosec B105
     "created_at": "2026-03-01T12:00:00.000000+00:00",
 }  # fmt: skip
 _TOKEN: dict[str, Any] = {
@@ -76,7 +76,7 @@ class IssuedToken(BaseModel):
     """A new access token with its secret, which is shown this once."""
 
     model_config = ConfigDict(
-        json_schema_extra={"examples": [{"access_token": _TOKEN, "secret": "tenure_6gXbq0nUe1YF0rJcRzq2b8kB8nZ4nU0"}]}
+        json_schema_extra={"examples": [{"access_token": _TOKEN, "secret": "tenure_6gXbq0nUe1YF0rJcRzq2b8kB8nZ4nU0"}]}  # nosec B105
     )
 
     access_token: AccessTokenShown
@@ -103,6 +103,6 @@ class CreateTokenBody(BaseModel):
 class PasswordBody(BaseModel):
     """Set the password of a principal."""
 
-    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"password": "several words in a row"}]})
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"password": "several words in a row"}]})  # nosec B105
 
     password: Annotated[str, StringConstraints(min_length=12, max_length=1000, pattern=r"^[^\x00]*$")]

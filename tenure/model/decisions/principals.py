@@ -53,7 +53,7 @@ def decide_change(
 def decide_password(principal: Principal, now: datetime, actor: str, head: bytes) -> tuple[Principal, Fact]:
     """The principal with another password, which no fact carries, nor its hash."""
     changed = principal.model_copy(
-        update={"has_password": True, "revision": principal.revision + 1, "seq": principal.seq + 1}
+        update={"has_password": True, "revision": principal.revision + 1, "seq": principal.seq + 1}  # nosec B105
     )
     return changed, _fact(changed, ft.PASSWORD_SET, {}, now, actor, head)
 
