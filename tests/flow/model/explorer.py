@@ -218,7 +218,8 @@ class Explorer:
     # Invariants -----------------------------------------------------------------------------------------------------
     def _violations(self, before: Standing, after: Standing, stopped: set[str]) -> Iterator[str]:
         state, shape = after.state, shape_of(self.definition)
-        if fold(after.facts, RUN) != state:
+        # That of the facts before it is the state before it: so it was found when that was new.
+        if fold(after.facts[len(before.facts) :], RUN, before.state) != state:
             yield "the fold of the facts is another state"
         if state.anomaly_count:
             yield "a decision appended what does not fit"

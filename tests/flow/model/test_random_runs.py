@@ -20,7 +20,7 @@ from tests.flow.model.definitions import definitions
 from tests.flow.model.scene import RunScene
 
 #: More of them find rarer things: TENURE_EXAMPLES=10000.
-EXAMPLES = int(os.environ.get("TENURE_EXAMPLES", "200"))
+EXAMPLES = int(os.environ.get("TENURE_EXAMPLES", "150"))
 ACTS = ["end"] * 8 + ["resolve", "signal", "time", "pause", "resume", "again", "stranger", "cancel"]
 
 
