@@ -13,8 +13,21 @@ from tenure.api.body_limit import BodyLimit
 from tenure.api.gateway import Gateway
 from tenure.api.live.following import Following
 from tenure.api.live.waiting import Waiting
-from tenure.api.routes import bulk, leases, ledger, queues, server, subjects, templates, triage, workers
-from tenure.api.routes.actions import batch, claim, holding, operating, registry
+from tenure.api.routes import (
+    bulk,
+    leases,
+    ledger,
+    queues,
+    runs,
+    schedules,
+    server,
+    subjects,
+    templates,
+    triage,
+    workers,
+    workflows,
+)
+from tenure.api.routes.actions import batch, claim, holding, operating, registry, steering
 from tenure.api.routes.actions import workers as worker_actions
 from tenure.api.runtime_metrics import PREFIX, MeasureRequests, RuntimeMetrics
 from tenure.api.settings import ServerSettings
@@ -24,6 +37,7 @@ from tenure.api.telling import TellRequests
 _ROUTERS = (
     queues.router, subjects.router, bulk.router, templates.router, claim.router, batch.router, holding.router, operating.router,
     worker_actions.router, registry.router, workers.router, leases.router, triage.router, ledger.router,
+    workflows.router, runs.router, steering.router, schedules.router,
 )  # fmt: skip
 
 

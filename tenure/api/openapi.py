@@ -37,6 +37,7 @@ _TAGS = [
     ("workers", "Services, people and instruments that work."),
     ("leases", "Exclusive claims, live and ended, each with its execution record."),
     ("triage", "Dead letters and holds: what waits for a person."),
+    ("runs", "Runs of workflows: start, look at, steer; and the schedules that start them."),
     ("ledger", "Every change of anything, as a sequence to read or to follow."),
     ("session", "Signing in and out, and who one is."),
     ("identity", "Who may act: principals, their roles and their access tokens."),

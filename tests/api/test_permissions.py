@@ -36,6 +36,13 @@ WHO_MAY = {
     "live": ANYBODY, "ready": ANYBODY, "sign_in": ANYBODY, "who_am_i": KNOWN, "sign_out": KNOWN,
     "change_own_password": KNOWN, "batch": WORK,
     "retire_worker": WORK,  # its own; an admin any
+    "list_workflows": READ, "get_workflow": READ, "get_workflow_graph": READ, "list_runs": READ, "get_run": READ,
+    "explain_run": READ, "get_run_graph": READ, "get_run_timeline": READ, "get_run_as_of": READ, "list_schedules": READ,
+    "start_run": SUBMIT, "signal_run": SUBMIT,
+    "cancel_run": OPERATE, "pause_run": OPERATE, "resume_run": OPERATE, "approve_run": OPERATE, "reject_run": OPERATE,
+    "replay_run": OPERATE, "retry_run": OPERATE,
+    "migrate_run": ADMINISTER, "define_workflow": ADMINISTER, "retire_workflow": ADMINISTER,
+    "define_schedule": ADMINISTER, "pause_schedule": ADMINISTER, "resume_schedule": ADMINISTER,
     "list_principals": ADMINISTER, "create_principal": ADMINISTER, "get_principal": ADMINISTER,
     "change_principal": ADMINISTER, "set_password": ADMINISTER,
     "list_tokens": ADMINISTER, "create_token": ADMINISTER, "revoke_token": ADMINISTER,
@@ -54,11 +61,13 @@ def test_every_route_is_in_the_table_and_nothing_else() -> None:
 
 def _sent(method: str, path: str, operation: dict[str, Any]) -> dict[str, Any]:
     nowhere = euid.format_euid("SX", 2**50)
-    for name in ("subject_euid", "worker_euid", "token_euid", "principal_euid"):
+    for name in ("subject_euid", "worker_euid", "token_euid", "principal_euid", "run_euid"):
         path = path.replace(f"{{{name}}}", nowhere)
     sent: dict[str, Any] = {
         "method": method,
-        "url": path.replace("{queue_key}", "nowhere").replace("{principal}", "service:nobody-there"),
+        "url": path.replace("{queue_key}", "nowhere")
+        .replace("{name}", "nothing")
+        .replace("{principal}", "service:nobody-there"),
     }
     media = list(operation.get("requestBody", {}).get("content", {}))
     if media == ["application/x-ndjson"]:

@@ -28,6 +28,7 @@ SubjectEuid = Annotated[int, BeforeValidator(_uid), _described(euid.SUBJECT, "a 
 LeaseEuid = Annotated[int, BeforeValidator(_uid), _described(euid.LEASE, "a lease")]
 WorkerEuid = Annotated[int, BeforeValidator(_uid), _described(euid.WORKER, "a worker")]
 HoldEuid = Annotated[int, BeforeValidator(_uid), _described(euid.HOLD, "a hold")]
+RunEuid = Annotated[int, BeforeValidator(_uid), _described(euid.RUN, "a run")]
 AnyEuid = Annotated[int, BeforeValidator(_uid), _described(euid.SUBJECT, "any object")]
 
 #: An EUID in an answer.
@@ -41,6 +42,9 @@ DeadLetterName = Annotated[str, _described(euid.DEAD_LETTER, "a dead letter")]
 TenantName = Annotated[str, _described(euid.TENANT, "a tenant")]
 TemplateName = Annotated[str, _described(euid.TEMPLATE, "a template")]
 PrincipalName = Annotated[str, _described(euid.PRINCIPAL, "a principal")]
+RunName = Annotated[str, _described(euid.RUN, "a run")]
+WorkflowEuidName = Annotated[str, _described(euid.WORKFLOW, "a version of a workflow")]
+ScheduleName = Annotated[str, _described(euid.SCHEDULE, "a schedule")]
 AnyName = Annotated[str, _described(euid.SUBJECT, "any object")]
 
 Revision = Annotated[int, Field(ge=1, lt=2**31, description="Grows with every change.", examples=[3])]

@@ -1,0 +1,172 @@
+"""The actions on workflows and runs: define, signal, pause, decide, cancel, do again (design 02, API)."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter
+
+from tenure.api.answers import Answer, answered
+from tenure.api.authentication import Admin, GatewayOf, Operator, Submitter
+from tenure.api.body import JsonRoute
+from tenure.api.schemas.guards import IdempotencyKeyHeader
+from tenure.api.schemas.run import RunResult, WorkflowShown
+from tenure.api.schemas.steering import (
+    DecideBody,
+    DefineWorkflowBody,
+    MigrateBody,
+    ReasonedBody,
+    ReplayBody,
+    ResumeBody,
+    RetireWorkflowBody,
+    RetryBody,
+    SignalBody,
+)
+from tenure.model.errors import InvalidRequest
+from tenure.sdk import runs as ops
+
+router = APIRouter(prefix="/actions", tags=["runs"], route_class=JsonRoute)
+
+
+@router.post("/define-workflow", operation_id="define_workflow", summary="Register a version of a workflow",
+             response_model=WorkflowShown)  # fmt: skip
+async def define_workflow(
+    body: DefineWorkflowBody, identity: Admin, gateway: GatewayOf, idempotency_key: IdempotencyKeyHeader = None
+) -> Answer:
+    """Validated whole: `invalid_definition` names every problem with its step. The same one again changes nothing."""
+    body.keyed(idempotency_key)
+    return await answered(gateway, identity, lambda caller: ops.define_workflow(caller, body.definition))
+
+
+@router.post("/retire-workflow", operation_id="retire_workflow", summary="Take a version out of use",
+             response_model=WorkflowShown)  # fmt: skip
+async def retire_workflow(
+    body: RetireWorkflowBody, identity: Admin, gateway: GatewayOf, idempotency_key: IdempotencyKeyHeader = None
+) -> Answer:
+    """Runs that go by it go on."""
+    body.keyed(idempotency_key)
+    return await answered(
+        gateway, identity, lambda caller: ops.retire_workflow(caller, body.name, body.version, reason=body.reason)
+    )
+
+
+@router.post("/signal-run", operation_id="signal_run", summary="Send a signal to a run", response_model=RunResult)
+async def signal_run(
+    body: SignalBody, identity: Submitter, gateway: GatewayOf, idempotency_key: IdempotencyKeyHeader = None
+) -> Answer:
+    """It waits until a step takes it."""
+    return await answered(
+        gateway, identity,
+        lambda caller: ops.signal_run(caller, body.run_euid, body.name, body.payload, **body.guards(idempotency_key)),
+    )  # fmt: skip
+
+
+@router.post("/cancel-run", operation_id="cancel_run", summary="Stop a run", response_model=RunResult)
+async def cancel_run(
+    body: ReasonedBody, identity: Operator, gateway: GatewayOf, idempotency_key: IdempotencyKeyHeader = None
+) -> Answer:
+    """Its children go with it; what was done is undone where it can be."""
+    return await answered(
+        gateway, identity,
+        lambda caller: ops.cancel_run(caller, body.run_euid, reason=body.reason, **body.guards(idempotency_key)),
+    )  # fmt: skip
+
+
+@router.post("/pause-run", operation_id="pause_run", summary="Plan nothing more", response_model=RunResult)
+async def pause_run(
+    body: ReasonedBody, identity: Operator, gateway: GatewayOf, idempotency_key: IdempotencyKeyHeader = None
+) -> Answer:
+    """What is under way goes on."""
+    return await answered(
+        gateway, identity,
+        lambda caller: ops.pause_run(caller, body.run_euid, reason=body.reason, **body.guards(idempotency_key)),
+    )  # fmt: skip
+
+
+@router.post("/resume-run", operation_id="resume_run", summary="Let a run go on", response_model=RunResult)
+async def resume_run(
+    body: ResumeBody, identity: Operator, gateway: GatewayOf, idempotency_key: IdempotencyKeyHeader = None
+) -> Answer:
+    """From a pause of the whole, or from the pause step at which it stands."""
+    return await answered(
+        gateway, identity,
+        lambda caller: ops.resume_run(
+            caller, body.run_euid, step=body.step, reason=body.reason, **body.guards(idempotency_key)
+        ),
+    )  # fmt: skip
+
+
+@router.post("/approve-run", operation_id="approve_run", summary="Approve", response_model=RunResult)
+async def approve_run(
+    body: DecideBody, identity: Operator, gateway: GatewayOf, idempotency_key: IdempotencyKeyHeader = None
+) -> Answer:
+    """At the boundary where the run stands. The same key again changes nothing; another decision is a conflict."""
+    return await answered(
+        gateway, identity,
+        lambda caller: ops.approve(
+            caller, body.run_euid, step=body.step, comment=body.comment, **body.guards(idempotency_key)
+        ),
+    )  # fmt: skip
+
+
+@router.post("/reject-run", operation_id="reject_run", summary="Reject", response_model=RunResult)
+async def reject_run(
+    body: DecideBody, identity: Operator, gateway: GatewayOf, idempotency_key: IdempotencyKeyHeader = None
+) -> Answer:
+    """At the boundary where the run stands."""
+    return await answered(
+        gateway, identity,
+        lambda caller: ops.reject(
+            caller, body.run_euid, step=body.step, comment=body.comment, **body.guards(idempotency_key)
+        ),
+    )  # fmt: skip
+
+
+@router.post(
+    "/replay-run", operation_id="replay_run", summary="Run it once more from its input", response_model=RunResult
+)
+async def replay_run(
+    body: ReplayBody, identity: Operator, gateway: GatewayOf, idempotency_key: IdempotencyKeyHeader = None
+) -> Answer:
+    """A new run. Refused where irreversible work would be done again, unless forced with a reason."""
+    key = body.key if body.key is not None else body.keyed(idempotency_key)
+    _reasoned(body)
+    return await answered(
+        gateway, identity,
+        lambda caller: ops.replay_run(
+            caller, body.run_euid, version=body.version, key=key, force=body.force, reason=body.reason
+        ),
+    )  # fmt: skip
+
+
+@router.post("/retry-run", operation_id="retry_run", summary="Go on where a run failed", response_model=RunResult)
+async def retry_run(
+    body: RetryBody, identity: Operator, gateway: GatewayOf, idempotency_key: IdempotencyKeyHeader = None
+) -> Answer:
+    """A new run that keeps what the other did before the step that failed, or before `from_step`."""
+    key = body.key if body.key is not None else body.keyed(idempotency_key)
+    _reasoned(body)
+    return await answered(
+        gateway, identity,
+        lambda caller: ops.retry_run(
+            caller, body.run_euid, from_step=body.from_step, key=key, force=body.force, reason=body.reason
+        ),
+    )  # fmt: skip
+
+
+@router.post(
+    "/migrate-run", operation_id="migrate_run", summary="Go on under another version", response_model=RunResult
+)
+async def migrate_run(
+    body: MigrateBody, identity: Admin, gateway: GatewayOf, idempotency_key: IdempotencyKeyHeader = None
+) -> Answer:
+    """The run must be paused, and what it did must have its place in that version."""
+    return await answered(
+        gateway, identity,
+        lambda caller: ops.migrate_run(
+            caller, body.run_euid, body.version, reason=body.reason, **body.guards(idempotency_key)
+        ),
+    )  # fmt: skip
+
+
+def _reasoned(body: ReplayBody | RetryBody) -> None:
+    if body.force and body.reason is None:
+        raise InvalidRequest("force: irreversible work is done again only with a reason.", "Give the reason.")
