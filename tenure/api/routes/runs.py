@@ -90,8 +90,10 @@ async def explain_run(run: Run, identity: Observer, gateway: GatewayOf) -> Answe
 
 
 @router.get("/runs/{run_euid}/graph", operation_id="get_run_graph", summary="A run as a graph", response_model=Graph,
-            responses={200: {"content": {"text/plain": {"schema": {"type": "string"}},
-                                         "image/svg+xml": {"schema": {"type": "string"}}}}})  # fmt: skip
+            responses={200: {"content": {
+                "text/plain": {"schema": {"type": "string"}, "example": "flowchart TD\n  reserve[reserve]"},
+                "image/svg+xml": {"schema": {"type": "string"}, "example": "<svg xmlns='http://www.w3.org/2000/svg'/>"},
+            }}})  # fmt: skip
 async def get_run_graph(
     run: Run, identity: Observer, gateway: GatewayOf,
     form: Annotated[Literal["json", "mermaid", "svg"], Query(description="As data, as text, or as a picture.")] = "json",
