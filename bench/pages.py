@@ -103,7 +103,7 @@ def _screens(client: Tenure) -> list[tuple[str, str]]:
 
 
 def _ready(base: str) -> None:
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 120
     while True:
         try:
             httpx.get(f"{base}/ui/sign-in").raise_for_status()
