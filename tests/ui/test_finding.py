@@ -19,9 +19,9 @@ def test_items_are_narrowed_by_site_assay_and_state(visit, lab):
     expect(screen.page.locator(".tn-empty")).to_contain_text("Nothing here fits")
     screen.button("Clear").click()
     screen.page.get_by_label("State").select_option("READY")
-    expect(screen.row("eluate 01")).to_have_count(1)
+    expect(screen.row("eluate 03")).to_have_count(1)
     screen.page.get_by_label("State").select_option("FAILED_RETRYABLE")
-    expect(screen.row("eluate 01")).to_have_count(0)
+    expect(screen.row("eluate 03")).to_have_count(0)
 
 
 def test_a_deep_queue_is_turned_page_by_page_in_execution_order(visit, client, lab):
