@@ -44,7 +44,7 @@ def test_a_policy_has_the_defaults_of_the_specification() -> None:
     policy = QueuePolicy(queue_key="q")
     assert policy.model_dump(mode="json") == {
         "queue_key": "q", "display_name": "", "enabled": True, "manual_only": False, "operator_visible": True,
-        "dispatch_priority": 100, "subject_template_codes": ["task/job/1.0"],
+        "dispatch_priority": 100, "subject_template_codes": ["task/job/1.0", "flow/step/1.0"],
         "eligible_states": ["READY", "FAILED_RETRYABLE"], "required_worker_capabilities": [], "site_scope": [],
         "platform_scope": [], "assay_scope": [], "lease_ttl_seconds": 900, "max_attempts_default": 5,
         "retry_policy": {
