@@ -45,10 +45,10 @@ def follow(flow: Flow, caller: Caller, unfoldings: Sequence[Unfolding]) -> Op[No
     moved = yield from advance(flow, caller, work, opened=runs)
     for moving in moved.values():
         for refusal in moving.refusals:
-            _log.warning(
-                "run %s: the end of %s was not applied: %s", euid.format_euid(euid.RUN, moving.uid), refusal.runnable,
-                refusal.message,
-            )  # fmt: skip
+            # A run that code started tells its parent of its end, which ends no step: that is as it should be.
+            level = logging.DEBUG if refusal.code == "not_dispatched" else logging.WARNING
+            run = euid.format_euid(euid.RUN, moving.uid)
+            _log.log(level, "run %s: the end of %s was not applied: %s", run, refusal.runnable, refusal.message)
     yield from try_now(caller, list(_signaled(chosen.values(), runnables, moved)))
 
 
