@@ -40,8 +40,11 @@ def verify_runs(
         after = threads[-1]
         chosen = [uid for uid in threads if sample is None or zlib.crc32(str(uid).encode()) < sample * 2**32]
         rows = yield from flow.storage.runs(tenant, chosen)
+        standings: dict[int, list[Standing]] = {uid: [] for uid in rows}
+        for standing in (yield from flow.storage.standings(sorted(rows), everything=True)):
+            standings[standing.runnable.run].append(standing)
         for uid in sorted(rows):
-            count, found = yield from _checked(flow, uid, rows[uid])
+            count, found = yield from _checked(flow, uid, rows[uid], standings[uid])
             if found:
                 count, found = yield from store.transaction(_again(flow, uid, rows[uid].tenant))
             report.runs += 1
@@ -52,10 +55,11 @@ def verify_runs(
 def _again(flow: Flow, uid: int, tenant: int) -> Op[tuple[int, list[Divergence]]]:
     yield from flow.storage.lock_runs(tenant, [uid])
     row = (yield from flow.storage.runs(tenant, [uid]))[uid]
-    return (yield from _checked(flow, uid, row))
+    standings = yield from flow.storage.standings([uid], everything=True)
+    return (yield from _checked(flow, uid, row, standings))
 
 
-def _checked(flow: Flow, uid: int, row: RunRow) -> Op[tuple[int, list[Divergence]]]:
+def _checked(flow: Flow, uid: int, row: RunRow, standings: Sequence[Standing]) -> Op[tuple[int, list[Divergence]]]:
     """How many facts were looked at, and what is wrong with one run."""
     try:
         facts = yield from flow.storage.journal.load(uid)
@@ -64,7 +68,6 @@ def _checked(flow: Flow, uid: int, row: RunRow) -> Op[tuple[int, list[Divergence
         return 0, [_divergence(kind, uid, error.message, **error.evidence)]
     state = fold(facts, uid)
     definitions = yield from flow.definitions(row.tenant, [row.workflow])
-    standings = yield from flow.storage.standings([uid], everything=True)
     checkpoint = yield from flow.storage.journal.checkpoint(uid)
     found = [
         *_anomalies(state), *_row(row, state, facts, definitions.get(row.workflow)),
