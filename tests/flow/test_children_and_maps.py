@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import pytest
+
+from tenure.model.errors import NotFound
 from tests.flow.lab import FlowLab, step, task
 
 
@@ -149,3 +152,10 @@ def test_a_step_before_a_queue_that_was_retired_waits_until_it_is_given_one(lab:
     lab.bench.requeue(standing.runnable.subject, queue_key="q")
     lab.work()
     assert lab.status(run) == "COMPLETED"
+
+
+def test_a_run_about_what_is_nowhere_is_not_started(lab: FlowLab) -> None:
+    lab.define(task("a"))
+    with pytest.raises(NotFound, match="root"):
+        lab.start(root=2**40, key="k")
+    assert lab.start(key="k").replayed is False

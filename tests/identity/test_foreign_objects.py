@@ -72,6 +72,20 @@ ROUTES: list[tuple[str, str, Any]] = [
     ("POST", f"{E}/actions/expire-lease", {"lease_euid": "{lease}", "force": True, "reason": "why not"}),
     ("POST", f"{E}/actions/heartbeat-worker", {"worker_euid": "{worker}", "incarnation": 1}),
     *(("POST", f"{E}/actions/{what}-worker", STATUS) for what in ("drain", "disable", "enable", "retire")),
+    ("GET", f"{E}/runs?root={{subject}}", None),
+    *(("GET", f"{E}/runs/{{run}}{what}", None) for what in ("", "/why", "/graph", "/timeline", "/as-of?seq=1")),
+    *(
+        ("POST", f"{E}/actions/{what}-run", {"run_euid": "{run}", "reason": "why not"})
+        for what in ("cancel", "pause", "resume", "replay", "retry")
+    ),
+    *(("POST", f"{E}/actions/{what}-run", {"run_euid": "{run}"}) for what in ("approve", "reject")),
+    ("POST", f"{E}/actions/signal-run", {"run_euid": "{run}", "name": "paid"}),
+    ("POST", f"{E}/actions/migrate-run", {"run_euid": "{run}", "version": 1}),
+    ("POST", f"{E}/runs", {"workflow": "{workflow}"}),
+    ("POST", f"{E}/runs", {"workflow": "ours", "root_euid": "{subject}"}),
+    ("GET", f"{E}/workflows/{{workflow}}", None),
+    ("GET", f"{E}/workflows/{{workflow}}/graph", None),
+    ("POST", f"{E}/actions/retire-workflow", {"name": "{workflow}", "version": 1}),
     ("POST", f"{E}/actions/update-queue-policy", {"queue_key": "{queue}", "lease_ttl_seconds": 60}),
     ("POST", f"{E}/actions/retire-queue", {"queue_key": "{queue}", "reason": "why not"}),
 ]
@@ -91,6 +105,10 @@ class Server:
     """What stands for each kind of object, by whose it is: ``theirs``, or nobody's."""
 
 
+def _workflow(name: str) -> dict[str, Any]:
+    return {"name": name, "version": 1, "queue": "flow", "steps": [{"name": "a", "performer": "task", "action": "a"}]}
+
+
 @pytest.fixture(scope="module")
 def people(module_database: str) -> Population:
     return populate(module_database)
@@ -103,15 +121,18 @@ def names(people: Population) -> dict[str, dict[str, str]]:
         (worker,) = theirs.workers()
         subject = theirs.submit(queue_key="theirs").subject
         lease = theirs.claim(worker, "theirs", subject=subject, start=True)[0].lease
+        theirs.define_workflow(_workflow("theirs"))
+        run = theirs.start_run("theirs", root=subject).run
         principal, token = theirs.create_principal("user:eve", roles=["admin"]), theirs.tokens()[0]
     uids = {
         "subject": (euid.SUBJECT, subject), "worker": (euid.WORKER, worker.uid), "lease": (euid.LEASE, lease),
-        "principal": (euid.PRINCIPAL, principal.uid), "token": (euid.ACCESS_TOKEN, token.uid),
+        "run": (euid.RUN, run), "principal": (euid.PRINCIPAL, principal.uid), "token": (euid.ACCESS_TOKEN, token.uid),
     }  # fmt: skip
     return {
-        "theirs": {kind: euid.format_euid(*of) for kind, of in uids.items()} | {"queue": "theirs", "name": "user:eve"},
+        "theirs": {kind: euid.format_euid(*of) for kind, of in uids.items()}
+        | {"queue": "theirs", "name": "user:eve", "workflow": "theirs"},
         "nobodys": {kind: euid.format_euid(prefix, uid + _FAR) for kind, (prefix, uid) in uids.items()}
-        | {"queue": "nobody", "name": "user:nobody"},
+        | {"queue": "nobody", "name": "user:nobody", "workflow": "nobody"},
     }
 
 
@@ -119,6 +140,7 @@ def names(people: Population) -> dict[str, dict[str, str]]:
 async def server(people: Population, names: dict[str, dict[str, str]]) -> AsyncIterator[Server]:
     with Tenure(people.dsn, tenant="ours") as ours:
         secret = ours.create_token("user:ada").secret.reveal()
+        ours.define_workflow(_workflow("ours"))
     settings = ServerSettings(dsn=people.dsn, tenant="ours", ui=False, max_connections=2)
     application = create_application(settings)
     statements: list[str] = []

@@ -22,7 +22,7 @@ from tenure.flow.model.errors import RunKeyConflict, RunUnknown
 from tenure.flow.model.requests import ReplayRun, RetryRun, StartRun
 from tenure.flow.rows import WorkflowRow
 from tenure.model import euid
-from tenure.model.errors import InvalidPayload, TenureError
+from tenure.model.errors import InvalidPayload, NotFound, TenureError
 from tenure.model.json_text import payload_hash
 from tenure.store.operation import Op
 
@@ -79,6 +79,8 @@ def _start(caller: Caller, requests: Sequence[Start]) -> Op[list[Started]]:
     keys = sorted({(r.workflow, r.key) for r in requests if r.key is not None})
     known = (yield from flow.storage.find_runs(caller.tenant, keys)) if keys else {}
     there = (yield from fold_runs(flow, caller, [run.uid for run in known.values()])) if known else {}
+    roots = {r.root for r in requests if r.root is not None}
+    rooted = (yield from caller.store.known_subjects(caller.tenant, roots)) if roots else set()
     uids = yield from caller.store.fresh_uids(len(requests))
     now = yield from caller.store.clock()
     outcomes: list[Started | None] = []
@@ -110,6 +112,8 @@ def _start(caller: Caller, requests: Sequence[Start]) -> Op[list[Started]]:
                 begin[uid] = begin[first]
                 continue
             _check_input(definition, request.input)
+            if request.root is not None and request.root not in rooted:
+                raise NotFound("The root does not exist.", "Give the EUID of a subject of this tenant.")
         except TenureError as error:
             outcomes.append(error)
             continue
