@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from tenure.demo import queues
+from tenure.demo import queues, runs
 from tenure.demo.narrator import Narrator
 from tenure.demo.published import data_file
 from tenure.demo.stage import Stage
@@ -30,6 +30,7 @@ class Cast:
     """The subjects by name, and what the acts learned on the way."""
 
     subjects: dict[str, int] = field(default_factory=dict)
+    runs: dict[str, int] = field(default_factory=dict)
     killed: str = ""
     killed_lease: int = 0
     killed_status: int = 0
@@ -55,6 +56,7 @@ class Play:
         self._stop_the_line()
         self._a_person_works()
         self._repair()
+        self._workflows()
         self._what_waits()
         self._the_end()
         return self.cast
@@ -178,8 +180,15 @@ class Play:
         analyses = [self.cast.subjects[name] for name in ANALYSES]
         self._narrator.until("all analyses are done", lambda: all(self._state(s) is State.COMPLETED for s in analyses))
 
+    def _workflows(self) -> None:
+        self.cast.runs = runs.start_orders(self._stage, self._narrator)
+        runs.decide_orders(self._stage, self._narrator, self.cast.runs)
+        self.cast.runs[runs.SURVEY] = runs.take_survey(self._stage, self._narrator, ANALYSES)
+        for uid, name in self._narrator.run_names.items():
+            self.cast.runs.setdefault(name, uid)
+
     def _what_waits(self) -> None:
-        self._narrator.act("8. Two requests that wait, each for a reason of its own")
+        self._narrator.act("10. Two requests that wait, each for a reason of its own")
         later = datetime.now(UTC) + timedelta(hours=8)
         self._submit(
             "dog, tonight", template=queues.REQUEST, queue_key=queues.DISPATCH, next_action_key="analysis.run", ready_at=later,

@@ -10,13 +10,15 @@ from pathlib import Path
 from typing import Any
 
 from tenure import Fail, Job, Next, Retry, Tenure
-from tenure.demo import artifacts, queues
+from tenure.demo import artifacts, orders, queues, survey
 from tenure.demo.analysis import analyse
 from tenure.demo.judgments import MalformedJudgments, read_judgments
 from tenure.demo.published import compared
 from tenure.model.states import ErrorClass
 
 app = Tenure()
+orders.join(app)
+survey.join(app)
 
 
 # Compute: analysis request -> dispatch -> artifact -> QC (S1 section 4.5) -------------------------------------------------

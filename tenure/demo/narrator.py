@@ -11,6 +11,7 @@ from rich.text import Text
 
 from tenure.demo.crew import Crew
 from tenure.demo.troubles import DemoFailed
+from tenure.flow.engine.timeline import Moment
 from tenure.model import fact_types as ft
 from tenure.model.fact import Fact
 from tenure.model.states import RecordStatus
@@ -20,6 +21,8 @@ from tenure.terminal.wording import STATE_STYLES, shown
 _LOOK = 0.1
 _PATIENCE = 90.0
 _WIDTH = 22
+#: What was planned shows in what ends.
+_QUIET = {"run.runnables_planned", "run.child_started"}
 
 
 class Narrator:
@@ -32,6 +35,8 @@ class Narrator:
         self._began = time.monotonic()
         self.names: dict[int, str] = {}
         self._told: dict[int, int] = {}
+        self.run_names: dict[int, str] = {}
+        self._runs_told: dict[int, int] = {}
         self._workers: dict[int, str] = {}
 
     def act(self, title: str, *sentences: str) -> None:
@@ -52,6 +57,12 @@ class Narrator:
         self._told[uid] = 0
         return uid
 
+    def follow_run(self, uid: int, name: str) -> int:
+        """Tell of this run, and of the runs that it starts, from now on."""
+        self.run_names[uid] = name
+        self._runs_told[uid] = 0
+        return uid
+
     def until(self, what: str, reached: Callable[[], bool]) -> None:
         """Tell what happens until something is reached. Raises DemoFailed where that takes too long."""
         deadline = time.monotonic() + _PATIENCE
@@ -68,6 +79,25 @@ class Narrator:
             time.sleep(_LOOK)
 
     def catch_up(self) -> None:
+        """Tell what happened since the last look."""
+        self._of_subjects()
+        self._of_runs()
+
+    def _of_runs(self) -> None:
+        """A run's timeline says in sentences what happened; one of a run within a run is told behind its parent's."""
+        for uid in list(self._runs_told):
+            for moment in self._client.run_timeline(uid, after_seq=self._runs_told[uid]):
+                self._runs_told[uid] = moment.seq
+                for child in moment.data.get("children", ()):
+                    self.follow_run(child["run"], f"{moment.step} of {self.run_names[uid]}")
+                if moment.type not in _QUIET:
+                    self._line(self.run_names[uid], Text(f"{_short_actor(moment)}{moment.sentence}"))
+
+    def _line(self, name: str, told: Text) -> None:
+        line = Text(f"{time.monotonic() - self._began:6.1f}s  ", style="dim")
+        self._console.print(line.append(f"{_short(name)}  ", style="bold").append(told))
+
+    def _of_subjects(self) -> None:
         """Tell the facts that were appended since the last look, in the order of the ledger."""
         fresh = [fact for uid, seen in self._told.items() for fact in self._client.facts(uid, after_seq=seen)]
         for fact in sorted(fresh, key=lambda f: (f.at, f.position or 0)):
@@ -78,11 +108,8 @@ class Narrator:
                         self.follow(uid, f"artifact of {self.names[fact.thread]}")
             sentence = self._sentence(fact)
             if sentence is not None:
-                line = Text(f"{time.monotonic() - self._began:6.1f}s  ", style="dim")
-                line.append(f"{_short(self.names[fact.thread])}  ", style="bold")
-                self._console.print(
-                    line.append(sentence).append(f"  {fact.state}", style=STATE_STYLES.get(str(fact.state), ""))
-                )
+                told = Text(sentence).append(f"  {fact.state}", style=STATE_STYLES.get(str(fact.state), ""))
+                self._line(self.names[fact.thread], told)
 
     def _sentence(self, fact: Fact) -> str | None:
         data: dict[str, Any] = dict(fact.data or {})
@@ -124,6 +151,11 @@ class Narrator:
             if row.attempt.uid == fact.lease and isinstance(row.result, dict):
                 return summary(row.result)
         return "done"
+
+
+def _short_actor(moment: Moment) -> str:
+    """Who decided, where that was a person."""
+    return f"{moment.actor}: " if moment.type == "run.step_resolved" else ""
 
 
 def _short(name: str) -> str:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import signal
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
-from tenure.demo import artifacts, queues
+from tenure.demo import artifacts, queues, run_promises
 from tenure.demo.acts import ANAESTHESIA, ANALYSES, BLUEBIRD, DOG, HELD, SPECIMENS, Cast
 from tenure.engine.verify import Report
 from tenure.model.attempt import Attempt
@@ -22,12 +23,12 @@ class Promise:
     kept: bool
 
 
-def promises(client: Tenure, cast: Cast, report: Report) -> list[Promise]:
+def promises(client: Tenure, cast: Cast, report: Report, shop: Path) -> list[Promise]:
     """All of them."""
-    return [Promise(text, bool(kept)) for text, kept in _checked(client, cast, report)]
+    return [Promise(text, bool(kept)) for text, kept in _checked(client, cast, report, shop)]
 
 
-def _checked(client: Tenure, cast: Cast, report: Report) -> Iterator[tuple[str, object]]:
+def _checked(client: Tenure, cast: Cast, report: Report, shop: Path) -> Iterator[tuple[str, object]]:
     threads = {name: client.history(uid).thread for name, uid in cast.subjects.items()}
     attempts = {name: sorted(t.attempts.values(), key=lambda a: a.uid) for name, t in threads.items()}
 
@@ -93,8 +94,12 @@ def _checked(client: Tenure, cast: Cast, report: Report) -> Iterator[tuple[str, 
             and _blocking(client, cast.subjects["dog, on a GPU"]) in (["capability_mismatch"], ["no_worker_online"])
         ),
     )
+    yield from run_promises.checked(client, cast.runs, shop)
     yield "the worker that was not killed stopped by itself when asked to", set(cast.exits.values()) == {0}
-    yield "rows and facts tell the same story (verify)", report.clean
+    yield (
+        "rows and facts tell the same story, those of runs too (verify)",
+        report.clean and report.runs >= len(cast.runs),
+    )
 
 
 def _succeeded(attempts: list[Attempt]) -> list[str | None]:

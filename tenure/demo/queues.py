@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from tenure.demo import orders, survey
 from tenure.sdk.client import Tenure
 
 SPECIMEN = "content/material/specimen/1.0"
@@ -60,6 +61,8 @@ def define(client: Tenure) -> None:
             key, subject_template_codes=(template,), dispatch_priority=priority, lease_ttl_seconds=LEASE_SECONDS,
             retry_policy=_SOON,
         )  # fmt: skip
+    for key in (orders.SHOP, orders.CARRIER, survey.FILES):
+        client.define_queue(key, lease_ttl_seconds=LEASE_SECONDS, retry_policy=_SOON)
     client.define_queue(
         GPU_ANALYSIS,
         subject_template_codes=(REQUEST,),

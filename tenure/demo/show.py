@@ -17,9 +17,11 @@ from tenure.demo import serving
 from tenure.demo.acts import Cast, Play
 from tenure.demo.narrator import Narrator
 from tenure.demo.promises import Promise, promises
+from tenure.demo.runs import BAD_ORDER
 from tenure.demo.serving import Visit
 from tenure.demo.stage import Stage, set_up
 from tenure.engine.verify import Report
+from tenure.flow.model.state_parts import Phase
 from tenure.model import euid
 from tenure.sdk.client import Tenure
 from tenure.sdk.public_form import public
@@ -44,7 +46,7 @@ def show_it(dsn: str, console: Console, document: Callable[[Any], None] | None =
         narrator = Narrator(stage.client, console, stage.crew)
         cast = Play(stage, narrator).run()
         report = stage.client.verify()
-        kept = promises(stage.client, cast, report)
+        kept = promises(stage.client, cast, report, stage.shop)
         visit = serving.leave_running(stage, dsn) if serve and serving.installed() else None
         _outcome(stage, cast, report, kept, narrator, console)
         _invitation(visit, narrator, console)
@@ -62,6 +64,8 @@ def _outcome(
     narrator.act("What happened to each subject")
     rows = [_row(client, name, uid) for name, uid in cast.subjects.items()]
     console.print(table(["!subject", "name", "chain", "!state", ">attempts", ">facts"], rows))
+    runs = [_run_row(client, name, uid) for name, uid in cast.runs.items()]
+    console.print(table(["!run", "name", "workflow", "!status", "steps", ">facts"], runs))
     for name in ("dog, on a GPU", "dog, tonight"):
         narrator.act(f"Why does “{name}” wait? (tenure subject why)")
         console.print(*reasons_told([r for r in client.why(cast.subjects[name]) if r.blocking]), sep="\n")
@@ -85,7 +89,11 @@ def _outcome(
         )
     dog = euid.format_euid(euid.SUBJECT, cast.subjects["dog"])
     narrator.act("Look further")
-    for command in (f"subject history {dog}", f"subject lineage {dog}", "lease list --status all", "top"):
+    undone = euid.format_euid(euid.RUN, cast.runs[BAD_ORDER])
+    for command in (
+        f"subject history {dog}", f"subject lineage {dog}", f"run timeline {undone}", f"run graph {undone}",
+        "lease list --status all", "top",
+    ):  # fmt: skip
         console.print(f"  {_command()} --tenant {stage.tenant} {command}")
 
 
@@ -117,11 +125,18 @@ def _row(client: Tenure, name: str, uid: int) -> tuple[Any, ...]:
     )  # fmt: skip
 
 
+def _run_row(client: Tenure, name: str, uid: int) -> tuple[Any, ...]:
+    seen = client.inspect_run(uid)
+    done = " → ".join(step.step for step in seen.steps if step.phase not in (Phase.IDLE, Phase.CANCELED))
+    return euid.format_euid(euid.RUN, uid), name, seen.run.name, seen.run.status, done, seen.run.seq
+
+
 def _data(stage: Stage, cast: Cast, report: Report, kept: list[Promise]) -> dict[str, Any]:
     standing = {name: stage.client.inspect(uid) for name, uid in cast.subjects.items()}
     return {
         "tenant": stage.tenant, "folder": str(stage.folder), "killed": cast.killed,
         "subjects": {name: public(each) for name, each in standing.items()},
+        "runs": {name: public(stage.client.inspect_run(uid)) for name, uid in cast.runs.items()},
         "verify": {"clean": report.clean, **public(report)},
         "promises": [{"promise": promise.text, "kept": promise.kept} for promise in kept],
         "kept": all(promise.kept for promise in kept),

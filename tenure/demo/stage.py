@@ -13,6 +13,7 @@ from tenure.sdk.tenants import tenant_exists
 
 OPERATOR = "user:omar"
 TECHNICIAN = "user:ada"
+APPROVER = "user:olga"
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +25,7 @@ class Stage:
     client: Tenure
     """Acts as the operator."""
     technician: Tenure
+    approver: Tenure
     crew: Crew
 
     @property
@@ -31,11 +33,17 @@ class Stage:
         """Where data sets arrive."""
         return self.folder / "uploads"
 
+    @property
+    def shop(self) -> Path:
+        """Where the papers of orders lie."""
+        return self.folder / "shop"
+
     def close(self) -> None:
         """Close the clients and make sure that no worker is left."""
         self.crew.abandon()
         self.client.close()
         self.technician.close()
+        self.approver.close()
 
 
 def set_up(dsn: str) -> Stage:
@@ -43,11 +51,12 @@ def set_up(dsn: str) -> Stage:
     home = Path(os.environ.get("TENURE_HOME") or ".tenure").absolute() / "demo-artifacts"
     tenant = _fresh_tenant(dsn, home)
     folder = home / tenant
-    for each in ("uploads", "artifacts", "logs"):
+    for each in ("uploads", "artifacts", "shop", "logs"):
         (folder / each).mkdir(parents=True, exist_ok=True)
     client = Tenure(dsn, tenant=tenant, actor=OPERATOR, max_connections=2, create_tenant=True)
     technician = Tenure(dsn, tenant=tenant, actor=TECHNICIAN, max_connections=2, create_tenant=True)
-    return Stage(tenant, folder, client, technician, Crew(dsn, tenant, folder / "logs"))
+    approver = Tenure(dsn, tenant=tenant, actor=APPROVER, max_connections=1)
+    return Stage(tenant, folder, client, technician, approver, Crew(dsn, tenant, folder / "logs"))
 
 
 def _fresh_tenant(dsn: str, home: Path) -> str:
