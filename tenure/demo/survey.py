@@ -50,4 +50,4 @@ def report(rows: Sequence[Mapping[str, Any]], folder: str) -> dict[str, Any]:
     """Join: all measurements in one file, in the order in which the files were named."""
     content = {"rows": [dict(row) for row in rows], "within": all(row["within"] for row in rows)}
     path, sha256 = artifacts.keep(Path(folder), SURVEY, content)
-    return {"path": str(path), "sha256": sha256, "bytes": path.stat().st_size, "datasets": len(content["rows"])}
+    return {"path": str(path), "sha256": sha256, "bytes": path.stat().st_size, "datasets": len(rows)}

@@ -133,3 +133,14 @@ def test_runs_are_listed_by_workflow_status_key_and_time_page_by_page(app: Tenur
     assert [r.run_key for r in app.runs("order", limit=2, before=page[-1])] == ["o-2", "o-1"]
     assert app.runs("nothing") == []
     assert app.run_as_of(app.runs(key="o-0")[0], seq=2).status == "RUNNING"
+
+
+def test_a_run_began_when_its_facts_say_so_by_a_clock_that_goes_on(migrated_database: str) -> None:
+    with Tenure(migrated_database) as app:
+        order(app)
+        app.define_workflows()
+        run = app.start_run("order", {"item": "ink"})
+        app.cancel_run(run)
+        app.replay_run(run)
+        assert [row.started_at for row in app.runs()] == [app.run_timeline(row)[0].at for row in app.runs()]
+        assert app.verify().clean

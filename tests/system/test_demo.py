@@ -144,3 +144,43 @@ def test_people_did_what_is_for_people_only(played):
         """
     )
     assert rows == [("HUMAN_SESSION",)]
+
+
+def test_one_order_went_through_with_its_delivery_and_one_was_undone_in_reverse_order(played):
+    rows = played.query("select name, run_key, status, parent_run is null from tenure.run where name <> 'survey'")
+    assert ("order", "order-7001", "COMPLETED", True) in rows
+    assert ("order", "order-7002", "FAILED", True) in rows
+    assert [row[2:] for row in rows if row[0] == "delivery"] == [("COMPLETED", False)]
+    done = played.query(
+        """
+        select run.run_key, n.step from tenure.runnable n join tenure.run on run.uid = n.run
+        join tenure.execution_record r on r.subject = n.subject
+        where run.name = 'order' and r.status = 'SUCCEEDED' order by r.uid
+        """
+    )
+    assert [step for key, step in done if key == "order-7001"] == ["reserve", "authorize", "invoice"]
+    assert [step for key, step in done if key == "order-7002"] == ["reserve", "authorize", "void", "put_back"]
+
+
+def test_the_approvers_name_is_on_her_decisions(played):
+    rows = played.query("select actor, data ->> 'decision' from tenure.fact where type = 'run.step_resolved'")
+    assert sorted(rows) == [("user:olga", "approved"), ("user:olga", "rejected")]
+
+
+def test_the_surveys_report_is_the_joins_output_and_has_the_published_accuracy(played):
+    [(status, output)] = played.query("select status, output from tenure.run where name = 'survey'")
+    data = Path(output["path"]).read_bytes()
+    assert (status, hashlib.sha256(data).hexdigest()) == ("COMPLETED", output["sha256"])
+    rows = {row["dataset"]: row for row in json.loads(data)["rows"]}
+    assert sorted(rows) == sorted(ANALYSES)
+    assert rows["rte"]["found"] == pytest.approx(0.9275)
+    assert rows["dog"]["found"] == pytest.approx(680 / 807, abs=1e-6)
+
+
+def test_the_server_shows_the_runs(played):
+    visit = played.told["visit"]
+    with httpx.Client(base_url=visit["address"].removesuffix("/ui"), trust_env=False, timeout=20) as visitor:
+        told = visitor.post("/api/v1/session", json={"name": visit["name"], "password": visit["password"]})
+        assert told.status_code == 200, told.text
+        runs = visitor.get("/api/v1/execution/runs").json()["items"]
+    assert sorted(run["name"] for run in runs) == ["delivery", "order", "order", "survey"]

@@ -7,6 +7,7 @@ read, children before their parents.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 from tenure.engine.caller import Caller
@@ -28,14 +29,16 @@ Work = Mapping[int, Sequence[Verb]]
 
 def advance(
     flow: Flow, caller: Caller, work: Work, begin: Sequence[tuple[Moving, Sequence[Verb]]] = (),
-    opened: Mapping[int, Moving] | None = None,
+    opened: Mapping[int, Moving] | None = None, now: datetime | None = None,
 ) -> Op[dict[int, Moving]]:  # fmt: skip
     """Do what is asked of runs (by uid) and of those that ``begin``, and all that follows; the runs that were touched.
 
-    ``opened`` are runs that the caller has locked and folded. To be called within a transaction.
+    ``opened`` are runs that the caller has locked and folded. ``now`` is given with runs that begin: their rows have it
+    already, and must tell the same as their facts. To be called within a transaction.
     """
     acting = caller.without_followers()
-    now = yield from acting.store.clock()
+    if now is None:
+        now = yield from acting.store.clock()
     known: dict[int, Moving] = dict(opened or {})
     todo: dict[int, list[Verb]] = {uid: list(verbs) for uid, verbs in work.items()}
     begun = list(begin)

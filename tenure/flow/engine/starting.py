@@ -123,7 +123,7 @@ def _start(caller: Caller, requests: Sequence[Start]) -> Op[list[Started]]:
             named[request.workflow, request.key] = (uid, wanted)
         outcomes.append(None)
     chosen = list({id(moving): (moving, verbs) for moving, verbs in begin.values()}.values())
-    yield from advance(flow, caller, {}, chosen)
+    yield from advance(flow, caller, {}, chosen, now=now)
     return [
         outcome if outcome is not None else result_of(begin[uid][0], replayed=begin[uid][0].uid != uid)
         for outcome, uid in zip(outcomes, uids, strict=True)
@@ -187,7 +187,7 @@ def _again(caller: Caller, run: int, request: ReplayRun | RetryRun, version: int
             return decide_retry(uid, source.state, of, request, context, known_state)
         return decide_replay(uid, source.state, of, request, context, known_state)
 
-    yield from advance(flow, caller, {}, [(moving, [Verb(decide)])])
+    yield from advance(flow, caller, {}, [(moving, [Verb(decide)])], now=now)
     return result_of(moving, replayed=existing is not None)
 
 
