@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 from psycopg import errors as pg
@@ -53,8 +53,7 @@ class Leasing(Registry):
         if unknown:
             templates = yield from self.templates(tenant)
             self._codes |= {t.uid: t.code for t in templates.values()}
-        expires_at = taken[0][3] + timedelta(seconds=taken[0][4])
-        return gate, [_claimed(row, request, self._codes, expires_at) for row in taken if row[5] is not None]
+        return gate, [_claimed(row, request, self._codes) for row in taken if row[5] is not None]
 
     def _take(self, params: dict[str, Any]) -> Op[Sequence[Sequence[Any]]]:
         """The claim; again where a slot of a shared subject was taken between the snapshot and the lock."""
@@ -192,11 +191,11 @@ class _Completed(Mapping[int, ActionResult]):
 _COMPLETED = REGISTRY[ft.COMPLETED].action
 
 
-def _claimed(row: Sequence[Any], request: ClaimItems, codes: dict[int, str], expires_at: datetime) -> Claimed:
+def _claimed(row: Sequence[Any], request: ClaimItems, codes: dict[int, str]) -> Claimed:
     (_, _, _, now, ttl, lease, subject, number, state, revision, seq, slot, action_key, rank, due, eligible, created,
      template, name, external_ref, properties, payload_ref, correlation_id) = row  # fmt: skip
     return Claimed(
         lease, subject, request.queue_key, request.worker, number, _STATES[state], revision, seq, slot, now,
-        expires_at, ttl, request.start, codes[template], name, external_ref, action_key, -rank,
+        now + timedelta(seconds=ttl), ttl, request.start, codes[template], name, external_ref, action_key, -rank,
         from_json(properties), payload_ref, correlation_id, (rank, due or LATEST, eligible, created, subject),
     )  # fmt: skip

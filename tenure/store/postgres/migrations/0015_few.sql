@@ -155,6 +155,8 @@ begin
         order by -x.priority, coalesce(x.due_at, 'infinity'::timestamptz), x.eligible_at, x.created_at, x.uid
         limit least(at_most, room) for no key update of x skip locked
     loop
+        -- Not before whatever made it claimable, which may have happened since this began: each statement in here sees more.
+        at := greatest(at, coalesce(nullif(current_setting('tenure.now', true), '')::timestamptz, clock_timestamp()));
         lease := nextval('tenure.uid');
         after := case when not starts then e.state when e.slots_free = 1 then 'RUNNING' when e.slots_total > 1 then 'READY' else e.state end;
         newly := e.revision + (after <> e.state)::int;

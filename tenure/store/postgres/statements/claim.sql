@@ -1,5 +1,6 @@
 -- Takes the first visible subjects of one queue for one worker: lease, record, fact and envelope in one go (S1 6.2).
 -- Reads the index `claimable` from its start (or from the hint `after_*`, `live_after`) and locks what it takes; every join is a key look-up.
+-- The time of each is that after its lock: not before another lease's end, which may have come while this waited for its worker.
 with clock as materialized (select tenure.now() as now),
 w as materialized (
     select uid, worker_type, status, drain_requested, capabilities, site_scope, platform_scope, assay_scope, incarnation,
@@ -37,7 +38,8 @@ gate as materialized (
             where former.tenant = q.tenant and former.queue_key = q.queue_key and former.retired_at is not null) as lapsed
     from q, w, clock),
 taken as materialized (
-    select e.*, g.queue, g.worker, g.incarnation, g.now, g.ttl, nextval('tenure.uid') as lease,
+    select e.*, g.queue, g.worker, g.incarnation, g.ttl, nextval('tenure.uid') as lease,
+        greatest(g.now, coalesce(nullif(current_setting('tenure.now', true), '')::timestamptz, clock_timestamp())) as now,
         case when e.slots_total = 1 then g.data else g.data || jsonb_build_object('slot', e.slot) end as data,
         (case when not %(start)s then e.state when e.slots_free = 1 then 'RUNNING' when e.slots_total > 1 then 'READY' else e.state end)::tenure.state as after
     from gate g, lateral (
@@ -86,7 +88,7 @@ moved as (
     update tenure.execution e
     set state = h.after, revision = h.revision_after, seq = h.seq + 1, head = h.hash, slots_free = h.slots_free - 1, last_record = h.lease + 1
     from hashed h where e.uid = any (array[h.uid]))
-select g.fits and g.room > 0 as allowed, g.due, g.lapsed, g.now, g.ttl, h.lease, h.uid, h.attempt_count + 1 as attempt_number, h.after::text as state,
+select g.fits and g.room > 0 as allowed, g.due, g.lapsed, coalesce(h.now, g.now) as now, g.ttl, h.lease, h.uid, h.attempt_count + 1 as attempt_number, h.after::text as state,
     h.revision_after, h.seq + 1 as seq, h.slot, h.next_action_key, -h.priority as rank, h.due_at, h.eligible_at, h.created_at,
     s.template, s.name, s.external_ref, s.properties::text, s.payload_ref, s.correlation_id
 from gate g
