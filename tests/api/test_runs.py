@@ -6,7 +6,9 @@ from typing import Any
 
 import pytest
 
+from tenure.api.sweeping import Sweeping
 from tenure.model import euid
+from tenure.testing.clock import MovableClock
 from tests.api.conftest import Site
 from tests.api.documented import Documented
 
@@ -151,3 +153,20 @@ def test_a_schedule_is_defined_rests_and_goes_on(shop: Documented) -> None:
     assert not _act(shop, "pause-schedule", name="nightly", reason="stocktaking").json()["enabled"]
     assert _act(shop, "resume-schedule", name="nightly").json()["enabled"]
     assert [each["name"] for each in shop.request("GET", "/schedules").json()["items"]] == ["nightly"]
+
+
+def test_a_wait_ends_where_all_workers_are_beyond_http(site: Site, shop: Documented, clock: MovableClock) -> None:
+    steps = [{"name": "rest", "performer": "wait", "duration": "1h"}]
+    shop.act("define-workflow", definition={"name": "nap", "version": 1, "steps": steps})
+    run = shop.request("POST", "/runs", json={"workflow": "nap"}).json()["run"]
+    worker = site.worker.register()
+
+    def beat() -> str:
+        site.server.application.state.sweeping = Sweeping(site.server.application.state.gateway)  # it is time again
+        site.worker.act("heartbeat-worker", worker_euid=worker["euid"], incarnation=worker["incarnation"])
+        return str(shop.get(f"/runs/{run}")["run"]["status"])
+
+    assert beat() == "RUNNING"
+    clock.advance(seconds=3601)
+    assert beat() == "COMPLETED"
+    assert shop.get(f"/runs/{run}/timeline")["items"][-1]["actor"] == "system:server"
