@@ -30,7 +30,7 @@ class Standing:
 
 @dataclass(frozen=True, slots=True)
 class RunFilter:
-    """Which runs a list shows: started ``since`` and before ``until``."""
+    """Which runs a list shows: started ``since`` and before ``until``; ``waiting``: those at a manual boundary alone."""
 
     name: str | None = None
     status: str | None = None
@@ -38,6 +38,7 @@ class RunFilter:
     root: int | None = None
     since: datetime | None = None
     until: datetime | None = None
+    waiting: bool = False
 
 
 class FlowStorage(Protocol):

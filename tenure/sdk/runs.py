@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from tenure.engine.caller import Caller
-from tenure.flow.engine import asking, reading, recovering, schedules, starting, ticking, workflows
+from tenure.flow.engine import asking, overview, reading, recovering, schedules, starting, ticking, workflows
 from tenure.flow.engine import timeline as timelines
 from tenure.flow.engine.recovering import Recovery
 from tenure.flow.engine.registering import register
@@ -18,10 +18,10 @@ from tenure.flow.model.definition import WorkflowDefinition
 from tenure.flow.model.mermaid import mermaid
 from tenure.flow.model.requests import CancelRun, MigrateRun, PauseRun, ReplayRun, ResolveStep, ResumeRun, RetryRun
 from tenure.flow.model.schedule import ScheduleSpec
-from tenure.flow.model.state import RunState
+from tenure.flow.model.state import RunState, RunStatus
 from tenure.flow.model.svg import svg
 from tenure.flow.port import RunFilter
-from tenure.flow.rows import RunRow, ScheduleRow, WorkflowRow
+from tenure.flow.rows import RunnableRow, RunRow, ScheduleRow, WorkflowRow
 from tenure.model.errors import InvalidRequest
 from tenure.model.requests import validated
 from tenure.model.visibility import Reason
@@ -172,12 +172,24 @@ def inspect_run(caller: Caller, /, run: RunRef) -> Op[reading.RunSnapshot]:
 def runs(
     caller: Caller, /, workflow: str | None = None, *, status: str | None = None, key: str | None = None,
     root: SubjectRef | None = None, since: datetime | None = None, until: datetime | None = None, limit: int = 50,
-    before: RunRef | None = None,
+    before: RunRef | None = None, waiting: bool = False,
 ) -> Op[list[RunRow]]:  # fmt: skip
-    """Runs, the newest first. ``before`` is the last of the page before."""
+    """Runs, the newest first. ``before`` is the last of the page before; ``waiting`` leaves those at a manual boundary."""
     about = subject_uid(root) if root is not None else None
-    chosen = RunFilter(workflow, status, key, about, since, until)
+    if waiting and status is None:
+        status = str(RunStatus.PAUSED)  # all of them are, and there is an index on it
+    chosen = RunFilter(workflow, status, key, about, since, until, waiting)
     return reading.list_runs(caller, chosen, limit, run_uid(before) if before is not None else None)
+
+
+def overview_run(caller: Caller, /, run: RunRef, moments: int = 200) -> Op[overview.RunOverview]:
+    """Snapshot, reasons, graph and the last ``moments`` of the timeline of a run, read together."""
+    return overview.overview(caller, run_uid(run), moments)
+
+
+def runnable_of(caller: Caller, /, subject: SubjectRef) -> Op[RunnableRow | None]:
+    """The runnable of a run that a subject stands for; None where it is no part of a run."""
+    return reading.runnable_of(caller, subject_uid(subject))
 
 
 def explain_run(caller: Caller, /, run: RunRef) -> Op[list[Reason]]:

@@ -20,7 +20,7 @@ from tenure.flow.model.graph import graph as graph_of
 from tenure.flow.model.names import parse_runnable
 from tenure.flow.model.state import Anomaly, Manual, Phase, Resolution, RunState
 from tenure.flow.port import RunFilter, Standing
-from tenure.flow.rows import RunRow
+from tenure.flow.rows import RunnableRow, RunRow
 from tenure.model.errors import InvalidRequest, NotFound
 from tenure.model.fact import Fact
 from tenure.model.visibility import Reason
@@ -86,8 +86,12 @@ class RunSnapshot:
 
 def inspect(caller: Caller, run: int) -> Op[RunSnapshot]:
     """One run as it stands; ``RunUnknown``."""
-    flow = flow_of(caller)
-    moving = yield from read(caller, run)
+    return (yield from inspect_read(caller, (yield from read(caller, run))))
+
+
+def inspect_read(caller: Caller, moving: Moving) -> Op[RunSnapshot]:
+    """The same of a run that was read."""
+    flow, run = flow_of(caller), moving.row.uid
     standings = yield from flow.storage.standings([run], everything=True)
     children = yield from flow.storage.children(caller.tenant, [run])
     return _snapshot(moving, standings, children)
@@ -110,6 +114,11 @@ def list_runs(caller: Caller, chosen: RunFilter, limit: int = 50, before: int | 
     if not 0 < limit <= _PAGE:
         raise InvalidRequest(f"A page has 1 to {_PAGE} runs.", "Give a limit within that.")
     return (yield from flow_of(caller).storage.list_runs(caller.tenant, chosen, limit, before))
+
+
+def runnable_of(caller: Caller, subject: int) -> Op[RunnableRow | None]:
+    """What a subject stands for in a run; None where it is no part of one."""
+    return (yield from flow_of(caller).storage.runnables_of(caller.tenant, [subject])).get(subject)
 
 
 def facts_of(caller: Caller, run: int, after_seq: int = 0, limit: int | None = None) -> Op[list[Fact]]:
@@ -175,12 +184,16 @@ def _step(
 
 def explain(caller: Caller, run: int) -> Op[list[Reason]]:
     """Every reason for which a run waits or stands, with the kernel's ``why`` of the subjects that it waits for."""
+    return (yield from explain_read(caller, (yield from read(caller, run))))
+
+
+def explain_read(caller: Caller, moving: Moving) -> Op[list[Reason]]:
+    """The same of a run that was read."""
     flow = flow_of(caller)
-    moving = yield from read(caller, run)
     now = yield from caller.store.clock()
     whys: dict[str, list[Reason]] = {}
     if moving.state.end is None:
-        live = yield from flow.storage.standings([run], everything=False)
+        live = yield from flow.storage.standings([moving.row.uid], everything=False)
         for standing in live[:_MANY]:
             if standing.state is None:
                 whys[standing.runnable.runnable_key] = [_LOST]

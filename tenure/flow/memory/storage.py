@@ -131,7 +131,7 @@ class MemoryFlow(Room):
             if r.tenant == tenant and (before is None or r.uid < before)
             and chosen.name in (None, r.name) and chosen.status in (None, r.status) and chosen.key in (None, r.run_key)
             and chosen.root in (None, r.root) and (chosen.since is None or r.started_at >= chosen.since)
-            and (chosen.until is None or r.started_at < chosen.until)
+            and (chosen.until is None or r.started_at < chosen.until) and (not chosen.waiting or r.boundary is not None)
         ]  # fmt: skip
         return sorted(found, key=lambda r: -r.uid)[:limit]
 

@@ -1,0 +1,34 @@
+"""A run on one page: how it stands, why, its graph, what happened last (design 06, UI)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tenure.engine.caller import Caller
+from tenure.flow.engine.reading import RunSnapshot, explain_read, inspect_read, read
+from tenure.flow.engine.timeline import Moment, timeline
+from tenure.flow.model.graph import graph
+from tenure.model.visibility import Reason
+from tenure.store.operation import Op
+
+
+@dataclass(frozen=True, slots=True)
+class RunOverview:
+    """What one look at a run shows; ``moments`` are the last ones, in order."""
+
+    snapshot: RunSnapshot
+    reasons: Sequence[Reason]
+    graph: Mapping[str, Any]
+    moments: Sequence[Moment]
+
+
+def overview(caller: Caller, run: int, moments: int) -> Op[RunOverview]:
+    """One run, folded once; ``RunUnknown``, ``JournalCorrupt``."""
+    moving = yield from read(caller, run)
+    return RunOverview(
+        snapshot=(yield from inspect_read(caller, moving)), reasons=(yield from explain_read(caller, moving)),
+        graph=graph(moving.definition, moving.state),
+        moments=(yield from timeline(caller, run, after_seq=max(0, moving.row.seq - moments))),
+    )  # fmt: skip
