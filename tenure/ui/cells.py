@@ -47,6 +47,11 @@ def worker(uid: int | None, keys: dict[int, str]) -> Cell:
     return mono(keys.get(uid, euid.format_euid(euid.WORKER, uid)), href=places.worker(uid))
 
 
+def run(uid: int, *, sub: str | None = None, step: str | None = None) -> Cell:
+    """The EUID of a run, which leads to it."""
+    return mono(euid.format_euid(euid.RUN, uid), href=places.run(uid, step=step), sub=sub)
+
+
 def queue(queue_key: str | None) -> Cell:
     """A queue by its key, which leads to it."""
     return mono(queue_key, href=places.queue(queue_key)) if queue_key else text(None)

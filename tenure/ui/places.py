@@ -14,6 +14,10 @@ WORKERS = f"{MOUNT}/workers"
 LEASES = f"{MOUNT}/leases"
 WORKBENCH = f"{MOUNT}/workbench"
 SEARCH = f"{MOUNT}/search"
+RUNS = f"{MOUNT}/runs"
+WORKFLOWS = f"{MOUNT}/workflows"
+SCHEDULES = f"{MOUNT}/schedules"
+APPROVALS = f"{MOUNT}/workbench/approvals"
 
 
 def queue(queue_key: str) -> str:
@@ -29,6 +33,23 @@ def subject(uid: int, fact: int | None = None) -> str:
 def worker(uid: int, fact: int | None = None) -> str:
     """The screen of a worker, at one of its facts where a number is given."""
     return f"{MOUNT}/workers/{euid.format_euid(euid.WORKER, uid)}{_at(fact)}"
+
+
+def run(uid: int, fact: int | None = None, *, step: str | None = None) -> str:
+    """The screen of a run, with one of its steps before the reader, or at one of its facts."""
+    chosen = f"?{urlencode({'step': step})}" if step is not None else ""
+    return f"{MOUNT}/runs/{euid.format_euid(euid.RUN, uid)}{chosen}{_at(fact)}"
+
+
+def runs(**filters: str) -> str:
+    """The list of runs, narrowed."""
+    return f"{RUNS}?{urlencode(filters)}"
+
+
+def workflow(name: str, version: int | None = None) -> str:
+    """The screen of a workflow, in one of its versions."""
+    chosen = f"?version={version}" if version is not None else ""
+    return f"{WORKFLOWS}/{quote(name, safe='')}{chosen}"
 
 
 def workbench(view: str, **filters: str) -> str:

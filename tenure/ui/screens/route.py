@@ -4,16 +4,22 @@ from __future__ import annotations
 
 from tenure.ui.places import MOUNT
 from tenure.ui.screen import Screen
+from tenure.ui.screens.approvals import Approvals
 from tenure.ui.screens.dashboard import Dashboard
 from tenure.ui.screens.desk import Desk
 from tenure.ui.screens.leases import Leases
 from tenure.ui.screens.problem import NoSuchPage
 from tenure.ui.screens.queue import QueueScreen
+from tenure.ui.screens.run import RunScreen
+from tenure.ui.screens.runs import Runs
+from tenure.ui.screens.schedules import Schedules
 from tenure.ui.screens.search import Search
 from tenure.ui.screens.subject import SubjectScreen
 from tenure.ui.screens.workbench import Workbench
 from tenure.ui.screens.worker import WorkerScreen
 from tenure.ui.screens.workers import Workers
+from tenure.ui.screens.workflow import WorkflowScreen
+from tenure.ui.screens.workflows import Workflows
 
 ROUTES: tuple[tuple[str, type[Screen], str], ...] = (
     ("/", Dashboard, "queues"),
@@ -21,6 +27,12 @@ ROUTES: tuple[tuple[str, type[Screen], str], ...] = (
     ("/subjects/{euid}", SubjectScreen, "queues"),
     ("/desk", Desk, "desk"),
     ("/workbench", Workbench, "workbench"),
+    ("/workbench/approvals", Approvals, "workbench"),
+    ("/runs", Runs, "runs"),
+    ("/runs/{euid}", RunScreen, "runs"),
+    ("/workflows", Workflows, "runs"),
+    ("/workflows/{name}", WorkflowScreen, "runs"),
+    ("/schedules", Schedules, "runs"),
     ("/workers", Workers, "workers"),
     ("/workers/{euid}", WorkerScreen, "workers"),
     ("/leases", Leases, "leases"),

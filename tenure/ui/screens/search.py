@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tenure.engine.caller import Caller
+from tenure.flow.engine.flow import flow_of
 from tenure.model import euid
 from tenure.model.errors import InvalidEuid
 from tenure.model.euid import parse_euid
@@ -118,6 +119,8 @@ def _direct(caller: Caller, text: str) -> Op[str | None]:
             return places.subject(uid)
         if (yield from caller.store.worker(caller.tenant, uid=uid)) is not None:
             return places.worker(uid)
+        if uid in (yield from flow_of(caller).storage.runs(caller.tenant, [uid])):
+            return places.run(uid)
     found = (yield from ops.find_subject(caller, text)) if text else None
     return places.subject(found) if found is not None else None
 

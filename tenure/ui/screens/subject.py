@@ -13,6 +13,7 @@ from tenure.model.fact import Fact
 from tenure.model.roles import Permission
 from tenure.model.visibility import Reason
 from tenure.sdk import operations as ops
+from tenure.sdk import runs as flow
 from tenure.store.operation import Op
 from tenure.store.records import Edge, History
 from tenure.ui import cells, places
@@ -47,6 +48,8 @@ class SubjectScreen(Screen):
         uid = parse_euid(self.path["euid"])
         self.title = euid.format_euid(euid.SUBJECT, uid)
         self._standing, self._history, self._edges, self._keys = await self.visitor.read(lambda c: _read(c, uid))
+        part = self._standing.situation.thread.in_run
+        self._runnable = await self.visitor.read(lambda c: flow.runnable_of(c, uid)) if part else None
 
     def concerns(self, facts: Sequence[Fact]) -> bool:
         """Its own facts, and whatever happens to workers."""
@@ -88,12 +91,15 @@ class SubjectScreen(Screen):
         visible = not any(reason.blocking for reason in standing.reasons)
         marks.append(cells.text("visible in its queue" if visible else "not visible in a queue"))
         marks += [cells.queue(env.next_queue_key)] if env.next_queue_key else []
+        if (part := self._runnable) is not None:
+            name = euid.format_euid(euid.RUN, part.run)
+            marks.append(cells.link(f"step {part.step} of run {name}", places.run(part.run, step=part.step)))
         self._heading.show(
             marks=marks, acts=self._buttons(), text=" · ".join(t for t in (subject.name, subject.external_ref) if t) or None,
             above={"href": places.queue(env.next_queue_key), "label": env.next_queue_key}
             if env.next_queue_key else {"href": places.DASHBOARD, "label": "Queues"},
         )  # fmt: skip
-        self._reasons.show(reasons=[_reason(reason) for reason in standing.reasons] or [_NOTHING_IN_THE_WAY])
+        self._reasons.show(reasons=[reason_told(reason) for reason in standing.reasons] or [_NOTHING_IN_THE_WAY])
         self._envelope.show(fields=_envelope(standing))
         self._data.show(fields=_data(standing))
         nodes, edges = family.tree(self._edges, self._history.thread, self._keys)
@@ -193,7 +199,8 @@ _NOTHING_IN_THE_WAY = {
 }  # fmt: skip
 
 
-def _reason(reason: Reason) -> dict[str, Any]:
+def reason_told(reason: Reason) -> dict[str, Any]:
+    """A reason as the component shows it."""
     return {
         "code": reason.code, "message": shown(reason.message), "remedy": shown(reason.remedy), "blocking": reason.blocking,
         "evidence": [[name.replace("_", " "), listed(value)] for name, value in reason.evidence.items()],

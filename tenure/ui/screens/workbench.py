@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from nicegui.element import Element
-
 from tenure.engine.caller import Caller
 from tenure.model import euid
 from tenure.model.roles import Permission
@@ -20,7 +18,7 @@ from tenure.ui.actions.action import Action, button
 from tenure.ui.components.filters import Filters
 from tenure.ui.components.heading import Heading
 from tenure.ui.components.listing import Listing
-from tenure.ui.components.section import words
+from tenure.ui.components.tabs import WORKBENCH, tabs
 from tenure.ui.screen import Screen
 from tenure.ui.screens.paging import PAGE, Pages
 
@@ -76,11 +74,7 @@ class Workbench(Screen):
         """Two views, what can be done with the selected, the list."""
         self._heading = Heading(title=self.title, acts=[])
         self._heading.when("act", self._act)
-        with Element("nav").classes("tn-tabs").props('aria-label="Workbench"'):
-            for view, label in ((LETTERS, "Dead letters"), (HOLDS, "Holds")):
-                tab = words("a", label).props(f'href="{places.workbench(view)}"')
-                if view == self._view:
-                    tab.props('aria-current="page"')
+        tabs("Workbench", WORKBENCH, places.workbench(self._view))
         self._filters = Filters(label="Narrow the list", fields=[], values={})
         self._filters.when("change", self._narrow)
         self._listing = Listing(

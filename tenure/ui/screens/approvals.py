@@ -1,0 +1,116 @@
+"""Approvals: every run that stands at a manual boundary and waits for a person (S3, Manual Boundaries)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from typing import Any
+
+from tenure.flow.rows import RunRow
+from tenure.model import euid
+from tenure.model.fact import Fact
+from tenure.model.roles import Permission
+from tenure.sdk import runs as flow
+from tenure.ui import cells, places
+from tenure.ui.actions import on_runs
+from tenure.ui.actions.action import Action, button
+from tenure.ui.components.heading import Heading
+from tenure.ui.components.listing import Listing
+from tenure.ui.components.tabs import WORKBENCH, tabs
+from tenure.ui.screen import Screen
+from tenure.ui.screens.paging import PAGE, Pages
+from tenure.wording.values import shown
+
+_COLUMNS = [
+    {"key": "run", "label": "Run", "align": "tight"}, {"key": "workflow", "label": "Workflow"},
+    {"key": "step", "label": "Stands at"}, {"key": "input", "label": "Input"}, {"key": "since", "label": "Since"},
+    {"key": "deadline", "label": "Deadline"},
+]  # fmt: skip
+_EMPTY = {
+    "title": "Nothing waits for a decision",
+    "text": "A run that comes to an approval or a pause stands there until somebody decides. It is listed here then.",
+}
+_ROOM = 120
+
+
+class Approvals(Screen):
+    """What waits for a person to approve, to reject, or to resume."""
+
+    title = "Approvals"
+
+    async def load(self) -> None:
+        """One page."""
+        self._pages: Pages[int] = getattr(self, "_pages", Pages())
+        rows = await self.visitor.read(
+            lambda caller: flow.runs(caller, waiting=True, limit=PAGE + 1, before=self._pages.after)
+        )
+        self._rows: list[RunRow] = self._pages.cut(rows)
+
+    def build(self) -> None:
+        """A tab of the workbench."""
+        Heading(title="Workbench")
+        tabs("Workbench", WORKBENCH, places.APPROVALS)
+        self._listing = Listing(label=self.title, columns=_COLUMNS, rows=[], empty=_EMPTY, walk=True, selected=[])
+        self._listing.when("act", lambda act: self._act(act["name"], act["key"]))
+        self._listing.when("turn", self._turn)
+
+    def update(self) -> None:
+        """Show what was read."""
+        self._listing.show(rows=[self._row(run) for run in self._rows], back=self._pages.back, more=self._pages.more)
+
+    def concerns(self, facts: Sequence[Fact]) -> bool:
+        """Whatever happens to runs."""
+        return any(fact.type.startswith("run.") for fact in facts)
+
+    def _act(self, name: str, key: str) -> None:
+        for run in self._rows:
+            if str(run.uid) == key and run.boundary is not None:
+                ask(self, name, run)
+
+    def _row(self, run: RunRow) -> dict[str, Any]:
+        here = run.boundary or {}
+        given = shown(run.input)
+        return {
+            "key": str(run.uid), "name": euid.format_euid(euid.RUN, run.uid), "href": places.run(run.uid),
+            "acts": buttons(self, run),
+            "cells": [
+                cells.run(run.uid), cells.link(run.name, places.workflow(run.name), sub=run.run_key),
+                cells.text(here.get("step"), sub=here.get("kind")),
+                cells.mono(given if len(given) <= _ROOM else f"{given[:_ROOM]}…"), cells.since(_time(here.get("since"))),
+                cells.until(_time(here.get("deadline"))),
+            ],
+        }  # fmt: skip
+
+    async def _turn(self, way: str) -> None:
+        self._pages.turn(str(way), self._rows[-1].uid if self._rows else None)
+        await self.page.refresh()
+
+
+def buttons(screen: Screen, run: RunRow) -> list[dict[str, Any]]:
+    """What can be decided where the run stands."""
+    if run.boundary is None:
+        return []
+    if run.boundary["kind"] != "approval":
+        return [button(screen.visitor, "resume", "Resume", Permission.OPERATE)]
+    return [
+        button(screen.visitor, "approve", "Approve", Permission.OPERATE),
+        button(screen.visitor, "reject", "Reject", Permission.OPERATE, tone="danger"),
+    ]
+
+
+def ask(screen: Screen, name: str, run: RunRow) -> None:
+    """Open the form of a decision."""
+    here = run.boundary
+    if here is None:
+        return
+    deeds: dict[str, Callable[[], Action]] = {
+        "approve": lambda: on_runs.approve(screen.visitor, run.uid, here),
+        "reject": lambda: on_runs.reject(screen.visitor, run.uid, here),
+        "resume": lambda: on_runs.resume(screen.visitor, run.uid, here["step"]),
+    }
+    if name in deeds:
+        screen.page.ask(deeds[name]())
+
+
+def _time(text: str | None) -> datetime | None:
+    return datetime.fromisoformat(text) if text else None
