@@ -23,6 +23,7 @@ from tenure.embedded.dsn import with_database
 from tenure.sdk.client import Tenure
 from tenure.ui.surface import install
 from tests.ui.browsing import Screen
+from tests.ui.flows import flows
 from tests.ui.laboratory import Laboratory, people, sampled, set_up
 
 _CHROMIUM = "/usr/bin/chromium"
@@ -54,6 +55,7 @@ def lab(client: Tenure, lab_database: str) -> Laboratory:
     """What is in the laboratory."""
     people(client)
     made = set_up(client)
+    flows(client, made)
     sampled(lab_database)
     return made
 

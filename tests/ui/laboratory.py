@@ -27,6 +27,7 @@ class Laboratory:
     subjects: dict[str, int] = field(default_factory=dict)
     leases: dict[str, Lease] = field(default_factory=dict)
     workers: dict[str, Worker] = field(default_factory=dict)
+    runs: dict[str, int] = field(default_factory=dict)
 
 
 def sampled(dsn: str, queues: tuple[str, ...] = ("extraction", "qc/manual", "alignment")) -> None:

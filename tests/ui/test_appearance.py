@@ -9,6 +9,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.ui.browsing import Screen, subject_page, worker_page
+from tests.ui.flows import run_page
 
 _AXE = Path(__file__).parent / "node_modules" / "axe-core" / "axe.min.js"
 _PICTURES = Path(os.environ.get("TENURE_SCREENSHOTS", "build/screenshots"))
@@ -34,6 +35,15 @@ SCREENS = [
     ("holds", "user:ada", lambda lab: "/ui/workbench?view=holds"),
     ("workers", "user:ada", lambda lab: "/ui/workers"),
     ("worker", "user:ada", lambda lab: worker_page(lab.workers["robot/hamilton-1"].uid)),
+    ("runs", "user:ada", lambda lab: "/ui/runs"),
+    ("run-waiting", "user:ada", lambda lab: run_page(lab.runs["r-waiting"])),
+    ("run-failed", "user:ada", lambda lab: run_page(lab.runs["r-failed"])),
+    ("run-lanes", "user:ada", lambda lab: run_page(lab.runs["r-lanes"])),
+    ("run-parent", "user:ada", lambda lab: run_page(lab.runs["r-batch"])),
+    ("approvals", "user:omar", lambda lab: "/ui/workbench/approvals"),
+    ("workflows", "user:ada", lambda lab: "/ui/workflows"),
+    ("workflow", "user:ada", lambda lab: "/ui/workflows/report"),
+    ("schedules", "user:omar", lambda lab: "/ui/schedules"),
     ("leases", "user:ada", lambda lab: "/ui/leases"),
     ("found-nothing", "user:obi", lambda lab: "/ui/search?q=nothing+of+this+name"),
     ("no-such-subject", "user:obi", lambda lab: subject_page(7)),

@@ -15,6 +15,7 @@ from tests.ui.browsing import subject_page, worker_page
 LIMITS = [
     ("/ui/", 6), ("/ui/queues/extraction", 8), ("/ui/workers", 7), ("/ui/leases", 7), ("/ui/workbench", 4),
     ("/ui/workbench?view=holds", 4), ("/ui/desk", 14), ("/ui/search?q=LIMS-4711", 6),
+    ("/ui/runs", 5), ("/ui/workbench/approvals", 4), ("/ui/workflows", 4), ("/ui/workflows/report", 6), ("/ui/schedules", 4),
 ]  # fmt: skip
 
 

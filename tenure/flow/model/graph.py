@@ -45,7 +45,8 @@ def _node(definition: WorkflowDefinition, state: RunState | None, step: Any, nev
     node: dict[str, Any] = {
         "id": step.name, "performer": step.performer, "state": str(Phase.IDLE), "iteration": 1,
         "queue": (getattr(work, "queue", None) or definition.queue) if hasattr(work, "queue") else None,
-        "description": step.description or None, "compensates": shape_of(definition).compensates.get(step.name),
+        "description": step.description or getattr(step, "prompt", "") or None,
+        "compensates": shape_of(definition).compensates.get(step.name),
     }  # fmt: skip
     if state is None:
         return node

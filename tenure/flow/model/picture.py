@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tenure.flow.model.layout import HEIGHT, MARGIN, WIDTH, Layout, Point, lay_out
+from tenure.flow.model.layout import HEIGHT, WIDTH, Layout, Point, lay_out
 
 _ROOM_FOR_NAME = 22
 _ROOM_BELOW = 28
@@ -126,13 +126,23 @@ def _near_its_end(a: Point, b: Point) -> Point:
 
 def _back(edges: list[Mapping[str, Any]], layout: Layout) -> Iterator[Line]:
     """Edges back lead between the rows and around on the right, each on a track of its own."""
-    last = layout.width - MARGIN / 2 + _TRACK * (len(edges) - 1)
+    last = layout.width + _TRACK * (len(edges) - 1)
+    rightmost: dict[float, float] = {}
+    for x, y in [*layout.at.values(), *(point for points in layout.through.values() for point in points)]:
+        rightmost[y] = max(x, rightmost.get(y, 0.0))
     for number, edge in enumerate(edges):
         source, target = layout.at[edge["from"]], layout.at[edge["to"]]
-        track = layout.width - MARGIN / 2 + _TRACK * number
+        track = layout.width + _TRACK * number
         start, end = (source[0] + WIDTH / 2, source[1] + 8), (target[0] + WIDTH / 2, target[1] - 8)
         under, over = source[1] + HEIGHT / 2 + 8 + 3 * (number % 4), target[1] - HEIGHT / 2 - 8 - 3 * (number % 4)
-        path = f"M{start[0]:.1f} {start[1]:.1f} h8 V{under:.1f} H{track:.1f} V{over:.1f} H{end[0] + 14:.1f} V{end[1]:.1f} h-8"
+        # Straight to the right where nothing stands there, else between the rows.
+        out = f"H{track:.1f}" if source[0] >= rightmost[source[1]] else f"h8 V{under:.1f} H{track:.1f}"
+        into = (
+            f"V{end[1]:.1f} H{end[0] + 6:.1f}"
+            if target[0] >= rightmost[target[1]]
+            else f"V{over:.1f} H{end[0] + 14:.1f} V{end[1]:.1f} h-8"
+        )
+        path = f"M{start[0]:.1f} {start[1]:.1f} {out} {into}"
         label = _label(edge["label"], (last + 8, (start[1] + end[1]) / 2 + 14 * number), "start")
         yield Line(edge["kind"], edge["taken"], path, _head(end, -1, 0), label)
 

@@ -25,26 +25,26 @@ _FORCE = Field(
 )  # fmt: skip
 
 
-def approve(visitor: Visitor, run: int, boundary: Mapping[str, Any]) -> Action:
+def approve(visitor: Visitor, run: int, boundary: Mapping[str, Any], asks: str | None = None) -> Action:
     """Pass the boundary at which the run stands; another one that it has come to meanwhile is not passed."""
     return _action(
         visitor, run, f"Approve {boundary['step']!r}", "Approve", "approved",
         lambda v: lambda caller, key: flow.approve(
             caller, run, comment=given(v, "comment"), idempotency_key=key, **_here(boundary)
         ),
-        says="The run goes on behind this step.",
+        says=_asked(asks, "The run goes on behind this step."),
         fields=(Field("comment", "Comment", "long", hint="It is kept as evidence with your name."),),
     )  # fmt: skip
 
 
-def reject(visitor: Visitor, run: int, boundary: Mapping[str, Any]) -> Action:
+def reject(visitor: Visitor, run: int, boundary: Mapping[str, Any], asks: str | None = None) -> Action:
     """Reject at the boundary: the run takes the way of an error there, or fails where there is none."""
     return _action(
         visitor, run, f"Reject {boundary['step']!r}", "Reject", "rejected",
         lambda v: lambda caller, key: flow.reject(
             caller, run, comment=v["comment"], idempotency_key=key, **_here(boundary)
         ),
-        says="The run takes the way that the workflow has for this; where it has none, the run fails.",
+        says=_asked(asks, "The run takes the way that the workflow has for this; where it has none, the run fails."),
         fields=(
             Field("comment", "Comment", "long", required=True, hint="It is kept as evidence with your name.",
                   missing="Say why: it is kept as evidence."),
@@ -137,6 +137,11 @@ def _action(
 
     about = euid.format_euid(euid.RUN, run)
     return Action(title, submit, perform, about, says, fields, tone)
+
+
+def _asked(asks: str | None, says: str) -> str:
+    """The question of the workflow first."""
+    return f"{asks.rstrip('.')}{'' if asks.endswith('?') else '.'} {says}" if asks else says
 
 
 def _here(boundary: Mapping[str, Any]) -> dict[str, Any]:

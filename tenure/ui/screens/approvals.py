@@ -6,11 +6,15 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Any
 
+from tenure.engine.caller import Caller
+from tenure.flow.engine.flow import flow_of
+from tenure.flow.model.definition import WorkflowDefinition
 from tenure.flow.rows import RunRow
 from tenure.model import euid
 from tenure.model.fact import Fact
 from tenure.model.roles import Permission
 from tenure.sdk import runs as flow
+from tenure.store.operation import Op
 from tenure.ui import cells, places
 from tenure.ui.actions import on_runs
 from tenure.ui.actions.action import Action, button
@@ -41,10 +45,16 @@ class Approvals(Screen):
     async def load(self) -> None:
         """One page."""
         self._pages: Pages[int] = getattr(self, "_pages", Pages())
-        rows = await self.visitor.read(
-            lambda caller: flow.runs(caller, waiting=True, limit=PAGE + 1, before=self._pages.after)
-        )
-        self._rows: list[RunRow] = self._pages.cut(rows)
+        self._rows: list[RunRow] = self._pages.cut(await self.visitor.read(self._read))
+
+    def _read(self, caller: Caller) -> Op[list[RunRow]]:
+        rows = yield from flow.runs(caller, waiting=True, limit=PAGE + 1, before=self._pages.after)
+        known = yield from flow_of(caller).definitions(caller.tenant, {row.workflow for row in rows})
+        self._asks: dict[int, str] = {
+            row.uid: _asks(known[row.workflow], row.boundary["step"])
+            for row in rows if row.workflow in known and row.boundary is not None
+        }  # fmt: skip
+        return rows
 
     def build(self) -> None:
         """A tab of the workbench."""
@@ -65,7 +75,7 @@ class Approvals(Screen):
     def _act(self, name: str, key: str) -> None:
         for run in self._rows:
             if str(run.uid) == key and run.boundary is not None:
-                ask(self, name, run)
+                ask(self, name, run, self._asks.get(run.uid))
 
     def _row(self, run: RunRow) -> dict[str, Any]:
         here = run.boundary or {}
@@ -75,7 +85,7 @@ class Approvals(Screen):
             "acts": buttons(self, run),
             "cells": [
                 cells.run(run.uid), cells.link(run.name, places.workflow(run.name), sub=run.run_key),
-                cells.text(here.get("step"), sub=here.get("kind")),
+                cells.text(here.get("step"), sub=self._asks.get(run.uid) or here.get("kind")),
                 cells.mono(given if len(given) <= _ROOM else f"{given[:_ROOM]}…"), cells.since(_time(here.get("since"))),
                 cells.until(_time(here.get("deadline"))),
             ],
@@ -98,18 +108,23 @@ def buttons(screen: Screen, run: RunRow) -> list[dict[str, Any]]:
     ]
 
 
-def ask(screen: Screen, name: str, run: RunRow) -> None:
-    """Open the form of a decision."""
+def ask(screen: Screen, name: str, run: RunRow, asks: str | None) -> None:
+    """Open the form of a decision; ``asks`` is the question that the workflow puts."""
     here = run.boundary
     if here is None:
         return
     deeds: dict[str, Callable[[], Action]] = {
-        "approve": lambda: on_runs.approve(screen.visitor, run.uid, here),
-        "reject": lambda: on_runs.reject(screen.visitor, run.uid, here),
+        "approve": lambda: on_runs.approve(screen.visitor, run.uid, here, asks),
+        "reject": lambda: on_runs.reject(screen.visitor, run.uid, here, asks),
         "resume": lambda: on_runs.resume(screen.visitor, run.uid, here["step"]),
     }
     if name in deeds:
         screen.page.ask(deeds[name]())
+
+
+def _asks(definition: WorkflowDefinition, step: str) -> str:
+    found = next((each for each in definition.steps if each.name == step), None)
+    return (found.description or getattr(found, "prompt", "")) if found is not None else ""
 
 
 def _time(text: str | None) -> datetime | None:

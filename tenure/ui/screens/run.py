@@ -10,6 +10,7 @@ from tenure.model import euid
 from tenure.model.euid import parse_euid
 from tenure.model.fact import Fact
 from tenure.model.roles import Permission
+from tenure.model.visibility import Reason
 from tenure.sdk import runs as flow
 from tenure.ui import cells, places
 from tenure.ui.actions import on_runs
@@ -24,6 +25,7 @@ from tenure.ui.components.timeline import Timeline
 from tenure.ui.screen import Screen
 from tenure.ui.screens import approvals, run_story, runs
 from tenure.ui.screens.subject import reason_told
+from tenure.wording.values import NOTHING
 
 
 class RunScreen(Screen):
@@ -85,7 +87,7 @@ class RunScreen(Screen):
             marks=marks, acts=self._buttons(), text=f"Key {run.run_key}" if run.run_key else None,
             above={"href": places.RUNS, "label": "Runs"},
         )  # fmt: skip
-        self._reasons.show(reasons=[reason_told(reason) for reason in seen.reasons] or [_UNDER_WAY])
+        self._reasons.show(reasons=[_reason(reason) for reason in seen.reasons] or [_UNDER_WAY])
         step = run_story.chosen(seen.snapshot, self._step)
         node = next(node for node in seen.graph["nodes"] if node["id"] == step.step)
         self._graph.draw(seen.graph, step.step)
@@ -136,7 +138,18 @@ class RunScreen(Screen):
         if name in deeds:
             self.page.ask(deeds[name]())
         else:
-            approvals.ask(self, name, snapshot.run)
+            here = snapshot.run.boundary or {}
+            asks = next((n["description"] for n in self._seen.graph["nodes"] if n["id"] == here.get("step")), None)
+            approvals.ask(self, name, snapshot.run, asks)
+
+
+def _reason(reason: Reason) -> dict[str, Any]:
+    told = reason_told(reason)
+    failed = reason.code == "run_ended" and reason.evidence.get("status") == "FAILED"
+    return told | {
+        "blocking": reason.blocking or failed,
+        "evidence": [[name, value] for name, value in told["evidence"] if value != NOTHING],
+    }
 
 
 _UNDER_WAY = {

@@ -16,7 +16,7 @@ MOST = 200
 """Facts and subjects that a screen shows; the command shows all."""
 SUBJECTS = [
     {"key": "subject", "label": "Subject", "align": "tight"}, {"key": "runnable", "label": "Stands for"},
-    {"key": "state", "label": "State"}, {"key": "attempts", "label": "Attempts", "align": "right"},
+    {"key": "state", "label": "State"},
 ]  # fmt: skip
 _WORSE_FIRST = ("FAILED_TERMINAL", "FAILED_RETRYABLE", "HELD", "RUNNING", "CLAIMED", "READY")
 _PHASES = {"ok": "succeeded", "error": "failed", "open": "waiting"}
@@ -93,11 +93,12 @@ def subjects(step: StepView) -> list[dict[str, Any]]:
 
 
 def _subject(subject: SubjectView) -> dict[str, Any]:
-    why = ", ".join(part for part in (subject.error_class, subject.error_code) if part)
+    again = f"{subject.attempt_count} attempts" if subject.attempt_count > 1 else None
+    why = ", ".join(part for part in (subject.error_class, subject.error_code, again) if part)
     return {
         "key": subject.runnable, "name": subject.runnable, "href": places.subject(subject.subject),
         "cells": [
             cells.subject(subject.subject), cells.mono(subject.runnable),
-            cells.state(subject.state or "lost") | ({"sub": why} if why else {}), cells.text(subject.attempt_count),
+            cells.state(subject.state or "lost") | ({"sub": why} if why else {}),
         ],
     }  # fmt: skip

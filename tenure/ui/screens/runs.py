@@ -102,8 +102,15 @@ def row(run: RunRow) -> dict[str, Any]:
         "key": name, "name": name, "href": places.run(run.uid),
         "cells": [
             cells.run(run.uid), cells.link(run.name, places.workflow(run.name)), cells.state(run.status),
-            cells.mono(run.run_key) if run.run_key else cells.text(None, tone="quiet"),
+            _key(run),
             cells.text(run.boundary["step"]) if run.boundary else cells.text(None, tone="quiet"),
             cells.since(run.started_at), cells.since(run.ended_at),
         ],
     }  # fmt: skip
+
+
+def _key(run: RunRow) -> cells.Cell:
+    """What a run is called; a child is called by its parent."""
+    if run.parent_run is not None:
+        return cells.run(run.parent_run, sub=f"child, of {run.parent_runnable}")
+    return cells.mono(run.run_key) if run.run_key else cells.text(None, tone="quiet")
