@@ -1,6 +1,6 @@
 -- Takes the first visible subjects of one queue for one worker: lease, record, fact and envelope in one go (S1 6.2).
 -- Reads the index `claimable` from its start (or from the hint `after_*`, `live_after`) and locks what it takes; every join is a key look-up.
--- The time of each is that after its lock: not before another lease's end, which may have come while this waited for its worker.
+-- Their time is that after the last lock: not before another lease's end, which may have come while this waited for its worker.
 with clock as materialized (select tenure.now() as now),
 w as materialized (
     select uid, worker_type, status, drain_requested, capabilities, site_scope, platform_scope, assay_scope, incarnation,
@@ -39,7 +39,7 @@ gate as materialized (
     from q, w, clock),
 taken as materialized (
     select e.*, g.queue, g.worker, g.incarnation, g.ttl, nextval('tenure.uid') as lease,
-        greatest(g.now, coalesce(nullif(current_setting('tenure.now', true), '')::timestamptz, clock_timestamp())) as now,
+        greatest(g.now, coalesce(nullif(current_setting('tenure.now', true), '')::timestamptz, clock_timestamp())) as locked_at,
         case when e.slots_total = 1 then g.data else g.data || jsonb_build_object('slot', e.slot) end as data,
         (case when not %(start)s then e.state when e.slots_free = 1 then 'RUNNING' when e.slots_total > 1 then 'READY' else e.state end)::tenure.state as after
     from gate g, lateral (
@@ -68,11 +68,12 @@ taken as materialized (
         order by -e.priority, coalesce(e.due_at, 'infinity'::timestamptz), e.eligible_at, e.created_at, e.uid
         limit case when g.fits and not g.due and not g.lapsed then greatest(g.room, 0) else 0 end
         for no key update of e skip locked) e),
+moment as materialized (select max(t.locked_at) as now from taken t),
 hashed as materialized (
-    select t.*, t.revision + (t.after <> t.state)::int as revision_after,
-        tenure.fact_hash(t.head, t.uid, t.seq + 1, t.now, t.tenant, t.revision + (t.after <> t.state)::int, t.lease, t.worker,
+    select t.*, m.now, t.revision + (t.after <> t.state)::int as revision_after,
+        tenure.fact_hash(t.head, t.uid, t.seq + 1, m.now, t.tenant, t.revision + (t.after <> t.state)::int, t.lease, t.worker,
             'lease.claimed', %(actor)s, t.after, t.next_queue_key, null, null, null, null, %(trace_id)s, t.data) as hash
-    from taken t),
+    from taken t cross join moment m),
 told as (
     insert into tenure.fact (thread, seq, tenant, at, revision, state, type, actor, queue_key, lease, worker, trace_id, data, hash)
     select uid, seq + 1, tenant, now, revision_after, after, 'lease.claimed', %(actor)s, next_queue_key, lease, worker, %(trace_id)s, data, hash
