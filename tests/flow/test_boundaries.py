@@ -31,6 +31,18 @@ def test_an_approval_keeps_who_decided_what_when_and_why(lab: FlowLab) -> None:
     assert lab.ended(run) == ("COMPLETED", None, {"ok": "approved"})
 
 
+def test_runs_that_wait_for_a_person_are_listed(lab: FlowLab) -> None:
+    approval(lab)
+    waiting, working, paused = (lab.start() for _ in range(3))
+    lab.work()
+    lab.pause(paused)
+    assert [row.uid for row in lab.list(status="PAUSED")] == [paused.run, waiting.run]
+    assert [row.uid for row in lab.list(waiting=True)] == [waiting.run]
+    lab.approve(waiting)
+    assert lab.list(waiting=True) == []
+    assert lab.status(working) == "RUNNING"
+
+
 def test_a_rejection_takes_the_route_for_errors(lab: FlowLab) -> None:
     approval(lab)
     run = lab.start()
