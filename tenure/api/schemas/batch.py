@@ -21,7 +21,7 @@ from tenure.api.schemas.working import (
 )
 
 _MOST = 1000
-_LEASE = {"lease_euid": "LX-YGJ48", "lease_token": "6gXbq0nUe1YF0rJcRzq2b8kB8nZ4nU0n4mN2xw0tq9s"}
+_LEASE = {"lease_euid": "LX-YGJ48", "lease_token": "6gXbq0nUe1YF0rJcRzq2b8kB8nZ4nU0n4mN2xw0tq9s"}  # nosec B105
 
 
 def _example(action: str, **fields: Any) -> ConfigDict:

@@ -15,7 +15,7 @@ from tenure.model.states import ErrorClass
 _LONGEST_WAIT = 60
 _TTL = Annotated[int, Field(ge=1, le=86400 * 365)]
 _HOLDER = {
-    "lease_euid": "LX-YGJ48", "worker_euid": "WX-YGJ24", "lease_token": "6gXbq0nUe1YF0rJcRzq2b8kB8nZ4nU0n4mN2xw0tq9s",
+    "lease_euid": "LX-YGJ48", "worker_euid": "WX-YGJ24", "lease_token": "6gXbq0nUe1YF0rJcRzq2b8kB8nZ4nU0n4mN2xw0tq9s",  # nosec B105
 }  # fmt: skip
 
 
