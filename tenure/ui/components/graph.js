@@ -4,7 +4,7 @@ export default {
   emits: ["choose"],
   template: `
     <div class="tn-graph" role="group" :aria-label="label">
-      <svg v-if="picture" :viewBox="'0 0 ' + picture.width + ' ' + picture.height" :style="{ width: picture.width + 'px', 'min-width': picture.width * .72 + 'px' }" role="group" :aria-label="picture.title">
+      <svg v-if="picture" :viewBox="'0 0 ' + picture.width + ' ' + picture.height" :style="{ width: picture.width + 'px', 'min-width': picture.width * .8 + 'px' }" role="group" :aria-label="picture.title">
         <g aria-hidden="true"><g v-for="(line, index) in picture.lines" :key="index" :class="['tn-way', 'is-' + line.kind, { 'is-taken': line.taken }]">
           <path :d="line.path"/><polygon :points="line.head"/></g>
           <g v-for="(line, index) in picture.lines" :key="'t' + index"><text v-if="line.label" :x="line.label.x" :y="line.label.y" :text-anchor="line.label.anchor" class="tn-way-label">{{ line.label.text }}<title>{{ line.label.whole }}</title></text></g></g>

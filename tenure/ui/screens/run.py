@@ -25,7 +25,7 @@ from tenure.ui.components.timeline import Timeline
 from tenure.ui.screen import Screen
 from tenure.ui.screens import approvals, run_story, runs
 from tenure.ui.screens.subject import reason_told
-from tenure.wording.values import NOTHING
+from tenure.wording.values import NOTHING, listed, shown
 
 
 class RunScreen(Screen):
@@ -148,8 +148,14 @@ def _reason(reason: Reason) -> dict[str, Any]:
     failed = reason.code == "run_ended" and reason.evidence.get("status") == "FAILED"
     return told | {
         "blocking": reason.blocking or failed,
-        "evidence": [[name, value] for name, value in told["evidence"] if value != NOTHING],
+        "evidence": [[n.replace("_", " "), w] for n, v in reason.evidence.items() if (w := _worded(v)) != NOTHING],
     }
+
+
+def _worded(value: Any) -> str:
+    if isinstance(value, dict) and value and not any(isinstance(each, dict | list) for each in value.values()):
+        return ", ".join(f"{name.replace('_', ' ')} {shown(each)}" for name, each in value.items())
+    return listed(value)
 
 
 _UNDER_WAY = {

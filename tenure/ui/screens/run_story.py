@@ -76,6 +76,12 @@ def step_fields(step: StepView, node: Mapping[str, Any]) -> list[dict[str, Any]]
         ("Items", cells.text(f"{items['ok']} of {items['total']} well") if items else None),
         ("Items failed", cells.text(items["error"], tone="bad") if items and items["error"] else None),
         ("Items planned", cells.text(items["planned"]) if items else None),
+        (
+            "Subjects below",
+            cells.text(f"{MOST} of {len(step.subjects):,}, what is in trouble first")
+            if len(step.subjects) > MOST
+            else None,
+        ),
         ("Error", cells.code(_without_nothing(step.error)) if step.error else None),
     ]
     return [{"label": label, "cell": cell} for label, cell in told if cell is not None]
