@@ -7,7 +7,9 @@ left join lateral (
     select c.rev, c.head as checkpoint_head, c.state from tenure.journal_checkpoint c
     where c.thread = r.uid and c.format = %(format)s and c.rev <= r.seq offset 0) c on true
 cross join lateral (
-    select coalesce(jsonb_agg(to_jsonb(f) || jsonb_build_object('data', f.data::text) order by f.seq), '[]') as facts
+    select coalesce(json_agg(f), '[]') as facts
     from (
-        select f.* from tenure.fact f
+        select f.thread, f.seq, f.type, f.at, f.tenant, f.actor, f.state, f.revision, f.queue_key, f.lease, f.worker, f.data::text as data,
+            f.idempotency_key, f.payload_hash, f.correlation_id, f.causation_id, f.trace_id, f.hash, f.position
+        from tenure.fact f
         where f.thread = r.uid and f.seq > coalesce(%(after)s::int, c.rev, 0) order by f.seq limit %(limit)s) f) facts
