@@ -9,7 +9,9 @@ import httpx
 import psycopg
 import pytest
 
+from tenure.flow.model.builder import Workflow
 from tests.ui.browsing import subject_page, worker_page
+from tests.ui.flows import QUEUE, run_page
 
 #: At most so many statements for a screen, the look-up of the session among them.
 LIMITS = [
@@ -63,6 +65,19 @@ def test_a_subject_takes_as_many_statements_however_long_its_history(get, sent, 
     assert "hold.placed" in get(subject_page(subject)).text
     assert len(_own(sent)) == short <= 20
     get(worker_page(lab.workers["robot/hamilton-1"].uid)).raise_for_status()
+
+
+def test_a_run_takes_as_many_statements_however_many_items_it_has(get, sent, client, lab):
+    client.define_workflow(Workflow("each", queue=QUEUE).map("item", "$.input.items", max_parallel=1000))
+    taken = []
+    for many in (30, 300):
+        run = client.start_run("each", {"items": list(range(many))}).run
+        get(run_page(run)).raise_for_status()
+        sent.clear()
+        assert "items_under_way" in get(run_page(run)).text
+        taken.append(len(_own(sent)))
+        client.cancel_run(run)
+    assert taken[0] == taken[1] <= 40, taken
 
 
 def _own(sent: list[str]) -> list[str]:

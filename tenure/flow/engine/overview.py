@@ -13,6 +13,9 @@ from tenure.flow.model.graph import graph
 from tenure.model.visibility import Reason
 from tenure.store.operation import Op
 
+#: So many subjects are asked why they wait: it is looked at again and again, and each takes several statements.
+_ASKED = 3
+
 
 @dataclass(frozen=True, slots=True)
 class RunOverview:
@@ -28,7 +31,7 @@ def overview(caller: Caller, run: int, moments: int) -> Op[RunOverview]:
     """One run, folded once; ``RunUnknown``, ``JournalCorrupt``."""
     moving = yield from read(caller, run)
     return RunOverview(
-        snapshot=(yield from inspect_read(caller, moving)), reasons=(yield from explain_read(caller, moving)),
+        snapshot=(yield from inspect_read(caller, moving)), reasons=(yield from explain_read(caller, moving, _ASKED)),
         graph=graph(moving.definition, moving.state),
         moments=(yield from timeline(caller, run, after_seq=max(0, moving.row.seq - moments))),
     )  # fmt: skip

@@ -187,14 +187,14 @@ def explain(caller: Caller, run: int) -> Op[list[Reason]]:
     return (yield from explain_read(caller, (yield from read(caller, run))))
 
 
-def explain_read(caller: Caller, moving: Moving) -> Op[list[Reason]]:
-    """The same of a run that was read."""
+def explain_read(caller: Caller, moving: Moving, most: int = _MANY) -> Op[list[Reason]]:
+    """The same of a run that was read; at most so many subjects are asked why they wait."""
     flow = flow_of(caller)
     now = yield from caller.store.clock()
     whys: dict[str, list[Reason]] = {}
     if moving.state.end is None:
         live = yield from flow.storage.standings([moving.row.uid], everything=False)
-        for standing in live[:_MANY]:
+        for standing in live[:most]:
             if standing.state is None:
                 whys[standing.runnable.runnable_key] = [_LOST]
             else:
