@@ -39,7 +39,6 @@ SCREENS = [
     ("run-waiting", "user:ada", lambda lab: run_page(lab.runs["r-waiting"])),
     ("run-failed", "user:ada", lambda lab: run_page(lab.runs["r-failed"])),
     ("run-lanes", "user:ada", lambda lab: run_page(lab.runs["r-lanes"])),
-    ("run-parent", "user:ada", lambda lab: run_page(lab.runs["r-batch"])),
     ("approvals", "user:omar", lambda lab: "/ui/workbench/approvals"),
     ("workflows", "user:ada", lambda lab: "/ui/workflows"),
     ("workflow", "user:ada", lambda lab: "/ui/workflows/report"),
