@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Query
-from pydantic import AwareDatetime
 
 from tenure.api import cursor
 from tenure.api.answers import Answer, answered
 from tenure.api.authentication import GatewayOf, Observer
 from tenure.api.body import JsonRoute
+from tenure.api.schemas.fields import Time
 from tenure.api.schemas.page import CursorParameter, Limit, Page, page, part
 from tenure.api.schemas.queue import QueueDetail, QueueSamples, QueueSummary
 from tenure.api.schemas.subject import Item
@@ -117,7 +117,7 @@ def _item_place(item: VisibleItem) -> list[Any]:
             response_model=QueueSamples)  # fmt: skip
 async def list_queue_samples(
     queue_key: QueueKey, identity: Observer, gateway: GatewayOf,
-    since: Annotated[AwareDatetime, Query(description="From then on; samples are kept for 7 days.",
+    since: Annotated[Time, Query(description="From then on; samples are kept for 7 days.",
                                           examples=["2026-03-01T00:00:00Z"])],
     limit: Annotated[int, Query(ge=1, le=2000, description="How many at most; thinned evenly where there are more.")] = 500,
 ) -> Answer:  # fmt: skip

@@ -7,13 +7,12 @@ from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Path, Query
 from fastapi.responses import Response
-from pydantic import AwareDatetime
 
 from tenure.api import cursor
 from tenure.api.answers import Answer, answered
 from tenure.api.authentication import GatewayOf, Observer, Submitter
 from tenure.api.body import JsonRoute
-from tenure.api.schemas.fields import RunEuid, SubjectEuid
+from tenure.api.schemas.fields import RunEuid, SubjectEuid, Time
 from tenure.api.schemas.guards import IdempotencyKeyHeader
 from tenure.api.schemas.page import CursorParameter, Limit, Page, page
 from tenure.api.schemas.run import Graph, Moment, RunAsOf, RunReasons, RunResult, RunShown, RunSnapshot
@@ -55,8 +54,8 @@ async def list_runs(
     status: Annotated[RunStatus | None, Query(description="In this status.", examples=["PAUSED"])] = None,
     key: Annotated[ShortText | None, Query(description="Under this run key.")] = None,
     root: Annotated[SubjectEuid | None, Query(description="About this subject.")] = None,
-    since: Annotated[AwareDatetime | None, Query(description="Started then or later.")] = None,
-    until: Annotated[AwareDatetime | None, Query(description="Started before.")] = None,
+    since: Annotated[Time | None, Query(description="Started then or later.")] = None,
+    until: Annotated[Time | None, Query(description="Started before.")] = None,
     limit: Limit = 50, cursor_: CursorParameter = None,
 ) -> Answer:  # fmt: skip
     """Filtered by what is given, all of it."""
@@ -120,7 +119,7 @@ async def get_run_timeline(
 async def get_run_as_of(
     run: Run, identity: Observer, gateway: GatewayOf,
     seq: Annotated[int | None, Query(ge=1, lt=2**31, description="After this many facts.", examples=[1])] = None,
-    at: Annotated[AwareDatetime | None, Query(description="At this time. Give either seq or at.")] = None,
+    at: Annotated[Time | None, Query(description="At this time. Give either seq or at.")] = None,
 ) -> Answer:  # fmt: skip
     """The fold of its facts up to then."""
     return await answered(gateway, identity, lambda caller: ops.run_as_of(caller, run, seq=seq, at=at))

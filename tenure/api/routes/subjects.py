@@ -5,14 +5,13 @@ from __future__ import annotations
 from typing import Annotated
 
 from fastapi import APIRouter, Path, Query
-from pydantic import AwareDatetime
 
 from tenure.api import cursor
 from tenure.api.answers import Answer, answered
 from tenure.api.authentication import GatewayOf, Observer, Submitter
 from tenure.api.body import JsonRoute
 from tenure.api.schemas.fact import FactShown, Lineage
-from tenure.api.schemas.fields import SubjectEuid
+from tenure.api.schemas.fields import SubjectEuid, Time
 from tenure.api.schemas.guards import IdempotencyKeyHeader
 from tenure.api.schemas.history import History, Thread
 from tenure.api.schemas.outcome import ActionResult
@@ -105,7 +104,7 @@ async def get_history(subject: Subject, identity: Observer, gateway: GatewayOf) 
 async def as_of(
     subject: Subject, identity: Observer, gateway: GatewayOf,
     seq: Annotated[int | None, Query(ge=1, lt=2**31, description="After this many facts.", examples=[1])] = None,
-    at: Annotated[AwareDatetime | None, Query(description="At this time. Give either seq or at.")] = None,
+    at: Annotated[Time | None, Query(description="At this time. Give either seq or at.")] = None,
 ) -> Answer:  # fmt: skip
     """Envelope, attempts, holds and dead letters as they were: the fold of its facts up to then."""
     return await answered(gateway, identity, lambda caller: reading.as_of(caller, subject, seq=seq, at=at))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from pydantic import BeforeValidator, Field, WithJsonSchema
+from pydantic import AwareDatetime, BeforeValidator, Field, WithJsonSchema
 
 from tenure.model import euid
 from tenure.model.requests import ShortText
@@ -22,6 +22,16 @@ def _described(prefix: str, what: str) -> WithJsonSchema:
 def _uid(given: Any) -> int:
     return euid.parse_euid(given)
 
+
+def _written(given: Any) -> Any:
+    """A number would be taken for seconds since 1970, which nobody means and the document does not say."""
+    if not isinstance(given, str) or given.strip().lstrip("+-").replace(".", "", 1).isdecimal():
+        raise ValueError("a time is written as in 2026-03-01T12:00:00Z")
+    return given
+
+
+Time = Annotated[AwareDatetime, BeforeValidator(_written)]
+"""A time with its zone, in a parameter."""
 
 #: The uid behind an EUID in a request; ``InvalidEuid`` for what cannot be one.
 SubjectEuid = Annotated[int, BeforeValidator(_uid), _described(euid.SUBJECT, "a subject")]
