@@ -20,6 +20,13 @@ RESET["tenure"] = [
 ]
 
 
+def dsn(peer):  # databases of its own: run.py may use its own beside it
+    return f"postgresql://postgres@127.0.0.1:{run.PORT}/flow_{peer}"
+
+
+run.dsn = dsn
+
+
 def script(peer):
     return f"flow_{peer}.py"
 
@@ -44,8 +51,8 @@ class Workers(run.Workers):
 
 def create(peer, sett):
     with psycopg.connect(run.ADMIN, autocommit=True) as c:
-        c.execute(f"drop database if exists bench_{peer} with (force)")
-        c.execute(f"create database bench_{peer}")
+        c.execute(f"drop database if exists flow_{peer} with (force)")
+        c.execute(f"create database flow_{peer}")
     with psycopg.connect(run.dsn(peer), autocommit=True) as c:
         c.execute("create extension if not exists pg_stat_statements")
     call(peer, sett, "setup")
