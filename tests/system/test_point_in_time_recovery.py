@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -71,7 +72,9 @@ def test_a_restore_to_a_point_in_time_brings_back_everything_up_to_it_and_verifi
         os.chown(path, account.uid, account.gid)
     pgdata.chmod(0o700)
 
-    with Tenure(restored.start(), actor="user:ada") as client:
+    dsn = restored.start()
+    _wait_until_promoted(dsn)
+    with Tenure(dsn, actor="user:ada") as client:
         counts = client.metrics(["work"])[0]
         assert counts.queue_depth == 19
         assert counts.active_leases == 1
@@ -81,6 +84,14 @@ def test_a_restore_to_a_point_in_time_brings_back_everything_up_to_it_and_verifi
         report = client.verify()
         assert report.clean
         assert report.subjects == 40
+
+
+def _wait_until_promoted(dsn: str) -> None:
+    deadline = time.monotonic() + 60
+    with psycopg.connect(dsn, autocommit=True) as connection:
+        while connection.execute("select pg_is_in_recovery()").fetchone() == (True,):
+            assert time.monotonic() < deadline, "it is still recovering"
+            time.sleep(0.05)
 
 
 def _complete(client: Tenure, count: int) -> None:
