@@ -110,7 +110,8 @@ export default {
       const there = window.location.hash && document.getElementById(window.location.hash.slice(1));
       if (there) there.scrollIntoView({ block: "center" });
       else window.scrollTo(0, 0);
-      document.querySelector("#tn-main h1")?.focus({ preventScroll: true });
+      // Who is typing already keeps the field.
+      if (document.activeElement !== this.$refs.search) document.querySelector("#tn-main h1")?.focus({ preventScroll: true });
     },
     onClick(event) {
       const link = event.target.closest?.("a[href]");
@@ -150,6 +151,7 @@ export default {
       if (!text) return;
       this.visit("/ui/search?q=" + encodeURIComponent(text));
       this.sought = "";
+      this.$refs.search.blur();
     },
     help() {
       this.$refs.help.showModal();
