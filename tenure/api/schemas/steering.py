@@ -39,10 +39,6 @@ class RunBody(KeyedBody):
     run_euid: RunEuid
     expected_seq: int | None = Field(None, ge=0, lt=2**31, description="The length that its thread must have.")
 
-    def guards(self, header: str | None) -> dict[str, Any]:
-        """The key and the guard, as operations take them."""
-        return {"idempotency_key": self.keyed(header), "expected_seq": self.expected_seq}
-
 
 class SignalBody(RunBody):
     """Send a signal."""

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 from fastapi import APIRouter
 
 from tenure.api.answers import Answer, answered
 from tenure.api.authentication import Admin, GatewayOf, Operator, Submitter
 from tenure.api.body import JsonRoute
+from tenure.api.gateway import Gateway
 from tenure.api.schemas.guards import IdempotencyKeyHeader
 from tenure.api.schemas.run import RunResult, WorkflowShown
 from tenure.api.schemas.steering import (
@@ -18,12 +22,39 @@ from tenure.api.schemas.steering import (
     ResumeBody,
     RetireWorkflowBody,
     RetryBody,
+    RunBody,
     SignalBody,
 )
 from tenure.model.errors import InvalidRequest
+from tenure.model.principal import Identity
 from tenure.sdk import runs as ops
+from tenure.store.operation import Op
 
 router = APIRouter(prefix="/actions", tags=["runs"], route_class=JsonRoute)
+
+
+async def _act(
+    gateway: Gateway, identity: Identity, body: RunBody, key: str | None, operation: Callable[..., Op[Any]]
+) -> Answer:
+    return await answered(
+        gateway, identity,
+        lambda caller: operation(caller, body.run_euid, idempotency_key=body.keyed(key), **body.given("run_euid")),
+    )  # fmt: skip
+
+
+async def _again(
+    gateway: Gateway,
+    identity: Identity,
+    body: ReplayBody | RetryBody,
+    header: str | None,
+    operation: Callable[..., Op[Any]],
+) -> Answer:
+    """A new run; where it is given no key of its own, the Idempotency-Key names it."""
+    key = body.key if body.key is not None else body.keyed(header)
+    if body.force and body.reason is None:
+        raise InvalidRequest("force: irreversible work is done again only with a reason.", "Give the reason.")
+    details = body.given("run_euid", "key")
+    return await answered(gateway, identity, lambda caller: operation(caller, body.run_euid, key=key, **details))
 
 
 @router.post("/define-workflow", operation_id="define_workflow", summary="Register a version of a workflow",
@@ -53,10 +84,7 @@ async def signal_run(
     body: SignalBody, identity: Submitter, gateway: GatewayOf, idempotency_key: IdempotencyKeyHeader = None
 ) -> Answer:
     """It waits until a step takes it."""
-    return await answered(
-        gateway, identity,
-        lambda caller: ops.signal_run(caller, body.run_euid, body.name, body.payload, **body.guards(idempotency_key)),
-    )  # fmt: skip
+    return await _act(gateway, identity, body, idempotency_key, ops.signal_run)
 
 
 @router.post("/cancel-run", operation_id="cancel_run", summary="Stop a run", response_model=RunResult)
@@ -64,10 +92,7 @@ async def cancel_run(
     body: ReasonedBody, identity: Operator, gateway: GatewayOf, idempotency_key: IdempotencyKeyHeader = None
 ) -> Answer:
     """Its children go with it; what was done is undone where it can be."""
-    return await answered(
-        gateway, identity,
-        lambda caller: ops.cancel_run(caller, body.run_euid, reason=body.reason, **body.guards(idempotency_key)),
-    )  # fmt: skip
+    return await _act(gateway, identity, body, idempotency_key, ops.cancel_run)
 
 
 @router.post("/pause-run", operation_id="pause_run", summary="Plan nothing more", response_model=RunResult)
@@ -75,10 +100,7 @@ async def pause_run(
     body: ReasonedBody, identity: Operator, gateway: GatewayOf, idempotency_key: IdempotencyKeyHeader = None
 ) -> Answer:
     """What is under way goes on."""
-    return await answered(
-        gateway, identity,
-        lambda caller: ops.pause_run(caller, body.run_euid, reason=body.reason, **body.guards(idempotency_key)),
-    )  # fmt: skip
+    return await _act(gateway, identity, body, idempotency_key, ops.pause_run)
 
 
 @router.post("/resume-run", operation_id="resume_run", summary="Let a run go on", response_model=RunResult)
@@ -86,12 +108,7 @@ async def resume_run(
     body: ResumeBody, identity: Operator, gateway: GatewayOf, idempotency_key: IdempotencyKeyHeader = None
 ) -> Answer:
     """From a pause of the whole, or from the pause step at which it stands."""
-    return await answered(
-        gateway, identity,
-        lambda caller: ops.resume_run(
-            caller, body.run_euid, step=body.step, reason=body.reason, **body.guards(idempotency_key)
-        ),
-    )  # fmt: skip
+    return await _act(gateway, identity, body, idempotency_key, ops.resume_run)
 
 
 @router.post("/approve-run", operation_id="approve_run", summary="Approve", response_model=RunResult)
@@ -99,12 +116,7 @@ async def approve_run(
     body: DecideBody, identity: Operator, gateway: GatewayOf, idempotency_key: IdempotencyKeyHeader = None
 ) -> Answer:
     """At the boundary where the run stands. The same key again changes nothing; another decision is a conflict."""
-    return await answered(
-        gateway, identity,
-        lambda caller: ops.approve(
-            caller, body.run_euid, step=body.step, comment=body.comment, **body.guards(idempotency_key)
-        ),
-    )  # fmt: skip
+    return await _act(gateway, identity, body, idempotency_key, ops.approve)
 
 
 @router.post("/reject-run", operation_id="reject_run", summary="Reject", response_model=RunResult)
@@ -112,12 +124,7 @@ async def reject_run(
     body: DecideBody, identity: Operator, gateway: GatewayOf, idempotency_key: IdempotencyKeyHeader = None
 ) -> Answer:
     """At the boundary where the run stands."""
-    return await answered(
-        gateway, identity,
-        lambda caller: ops.reject(
-            caller, body.run_euid, step=body.step, comment=body.comment, **body.guards(idempotency_key)
-        ),
-    )  # fmt: skip
+    return await _act(gateway, identity, body, idempotency_key, ops.reject)
 
 
 @router.post(
@@ -127,14 +134,7 @@ async def replay_run(
     body: ReplayBody, identity: Operator, gateway: GatewayOf, idempotency_key: IdempotencyKeyHeader = None
 ) -> Answer:
     """A new run. Refused where irreversible work would be done again, unless forced with a reason."""
-    key = body.key if body.key is not None else body.keyed(idempotency_key)
-    _reasoned(body)
-    return await answered(
-        gateway, identity,
-        lambda caller: ops.replay_run(
-            caller, body.run_euid, version=body.version, key=key, force=body.force, reason=body.reason
-        ),
-    )  # fmt: skip
+    return await _again(gateway, identity, body, idempotency_key, ops.replay_run)
 
 
 @router.post("/retry-run", operation_id="retry_run", summary="Go on where a run failed", response_model=RunResult)
@@ -142,14 +142,7 @@ async def retry_run(
     body: RetryBody, identity: Operator, gateway: GatewayOf, idempotency_key: IdempotencyKeyHeader = None
 ) -> Answer:
     """A new run that keeps what the other did before the step that failed, or before `from_step`."""
-    key = body.key if body.key is not None else body.keyed(idempotency_key)
-    _reasoned(body)
-    return await answered(
-        gateway, identity,
-        lambda caller: ops.retry_run(
-            caller, body.run_euid, from_step=body.from_step, key=key, force=body.force, reason=body.reason
-        ),
-    )  # fmt: skip
+    return await _again(gateway, identity, body, idempotency_key, ops.retry_run)
 
 
 @router.post(
@@ -159,14 +152,4 @@ async def migrate_run(
     body: MigrateBody, identity: Admin, gateway: GatewayOf, idempotency_key: IdempotencyKeyHeader = None
 ) -> Answer:
     """The run must be paused, and what it did must have its place in that version."""
-    return await answered(
-        gateway, identity,
-        lambda caller: ops.migrate_run(
-            caller, body.run_euid, body.version, reason=body.reason, **body.guards(idempotency_key)
-        ),
-    )  # fmt: skip
-
-
-def _reasoned(body: ReplayBody | RetryBody) -> None:
-    if body.force and body.reason is None:
-        raise InvalidRequest("force: irreversible work is done again only with a reason.", "Give the reason.")
+    return await _act(gateway, identity, body, idempotency_key, ops.migrate_run)
