@@ -1,0 +1,141 @@
+"""The three contracts of S5 and the node's poll, as they cross the border (design 04)."""
+
+from __future__ import annotations
+
+from typing import Self
+
+from pydantic import Field, model_validator
+
+from tenure.remote.model.fields import (
+    Contract,
+    ExecutionProfile,
+    ExecutionState,
+    Failure,
+    Id,
+    PayloadRef,
+    ProjectionState,
+    RequestedBy,
+    ResourceShape,
+    ResultRef,
+    Rfc3339,
+    SchedulerRef,
+    Sentence,
+)
+
+
+class SubmitJobCommand(Contract):
+    """The product asks for an execution (``POST /remote/submissions``)."""
+
+    tenant_id: Id
+    workspace_id: Id
+    job_id: Id
+    idempotency_key: Id
+    management_node_id: Id
+    execution_profile: ExecutionProfile
+    resource_shape: ResourceShape
+    payload_ref: PayloadRef
+    requested_by: RequestedBy
+    trace_id: Id | None = None
+
+
+class SubmissionAccepted(Contract):
+    """The answer to a command, the same for each replay of it."""
+
+    job_id: Id
+    submission_id: Id
+    execution_owner: Id
+    accepted_at: Rfc3339
+    trace_id: Id
+
+
+class ExecutionEvent(Contract):
+    """An execution stack tells how an execution stands (``POST /remote/events``; S5)."""
+
+    event_id: Id
+    tenant_id: Id
+    workspace_id: Id
+    job_id: Id
+    submission_id: Id
+    execution_id: Id
+    state: ExecutionState
+    occurred_at: Rfc3339
+    trace_id: Id
+    status_detail: Sentence | None = None
+    scheduler_ref: SchedulerRef | None = None
+    result_ref: ResultRef | None = None
+    error: Failure | None = None
+
+    @model_validator(mode="after")
+    def _what_the_state_asks_for(self) -> Self:
+        if self.state is ExecutionState.COMPLETED and self.result_ref is None:
+            raise ValueError("result_ref.output_uri is required when state is completed")
+        if self.state is ExecutionState.FAILED and self.error is None:
+            raise ValueError("error.code, error.message and error.retryable are required when state is failed")
+        return self
+
+
+class ProjectionUpdate(Contract):
+    """The product is told how its job stands; leaves by the ledger (design 04)."""
+
+    projection_event_id: Id
+    tenant_id: Id
+    workspace_id: Id
+    job_id: Id
+    submission_id: Id
+    projection_state: ProjectionState
+    projection_round: int = Field(default=1, ge=1)
+    source_execution_state: ExecutionState | None = None
+    occurred_at: Rfc3339
+    trace_id: Id
+    display_message: Sentence | None = None
+    result_ref: ResultRef | None = None
+    failure: Failure | None = None
+
+
+class Placement(Contract):
+    """What the node's mapping makes of an execution profile."""
+
+    partition: Id | None = None
+    account: Id | None = None
+    qos: Id | None = None
+
+
+class Work(Contract):
+    """An execution that a node is to begin: one attempt of one submission."""
+
+    submission_id: Id
+    execution_id: Id
+    attempt: int = Field(ge=1)
+    tenant_id: Id
+    workspace_id: Id
+    job_id: Id
+    trace_id: Id
+    queue_name: Id
+    placement: Placement
+    resource_shape: ResourceShape
+    payload_ref: PayloadRef
+
+
+class NodePoll(Contract):
+    """A node says that it lives, how much it would take, and what it has (``POST /remote/nodes/NODE/poll``)."""
+
+    agent_id: Id = Field(description="Drawn anew by each process of the agent; the newest one is the node.")
+    accepting: int = Field(default=0, ge=0, le=500, description="How many executions it would take now.")
+    wait_seconds: float = Field(
+        default=0, ge=0, le=60, description="How long the answer may wait for something to say."
+    )
+    holding: tuple[Id, ...] = Field((), max_length=5000, description="Executions it was given and has written down.")
+    canceling: tuple[Id, ...] = Field((), max_length=5000, description="Executions it knows are to end.")
+    draining: bool = Field(default=False, description="It takes nothing new and finishes what it has.")
+    scheduler: Id | None = Field(default=None, description="The kind of its scheduler and its version.")
+    scheduler_problem: Sentence | None = Field(
+        default=None, description="Why its scheduler does not answer, if it does not."
+    )
+
+
+class NodeOrders(Contract):
+    """What the node is to do. ``work`` is told again until the node holds it or has reported it."""
+
+    work: tuple[Work, ...] = ()
+    cancel: tuple[Id, ...] = Field((), description="Executions to end: their submission was cancelled.")
+    renew_within_seconds: float = Field(description="Poll again within this time, or the node counts as silent.")

@@ -1,0 +1,95 @@
+"""Fields that several contracts of S5 share."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated, Any
+
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, PlainSerializer, StringConstraints
+
+#: An identifier of the product's or of an execution stack's: opaque, kept as it came.
+Id = Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f]+$")]
+Uri = Annotated[str, StringConstraints(min_length=1, max_length=2000, pattern=r"^[^\x00-\x20]+$")]
+Sentence = Annotated[str, StringConstraints(max_length=2000, pattern=r"^[^\x00]*$")]
+Rfc3339 = Annotated[AwareDatetime, PlainSerializer(lambda at: at.isoformat().replace("+00:00", "Z"), when_used="json")]
+
+
+class Contract(BaseModel):
+    """What crosses the border: closed and immutable."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    def wire(self) -> dict[str, Any]:
+        """The JSON form without what was not given."""
+        return self.model_dump(mode="json", exclude_none=True)
+
+
+class ExecutionState(StrEnum):
+    """The states of an execution (S5, Required fields)."""
+
+    ACCEPTED = "accepted"
+    RUNNING = "running"
+    COMPLETED = "completed"
+    FAILED = "failed"
+
+
+class ProjectionState(StrEnum):
+    """What the product is told (design 04, ProjectionUpdate)."""
+
+    QUEUED = "queued"
+    RUNNING = "running"
+    SUCCEEDED = "succeeded"
+    FAILED = "failed"
+
+
+class SchedulerRef(Contract):
+    """Where the scheduler has it. ``slurm_job_id`` never changes once it is given."""
+
+    slurm_job_id: Id | None = None
+    partition: Id | None = None
+    qos: Id | None = None
+
+
+class ResultRef(Contract):
+    """Where results are."""
+
+    output_uri: Uri
+    metadata_uri: Uri | None = None
+
+
+class Failure(Contract):
+    """Why it failed, and whether the same may be tried again."""
+
+    code: Id
+    message: Sentence
+    retryable: bool
+
+
+class ResourceShape(Contract):
+    """What a job asks for: cores, MiB of memory, seconds of wall time."""
+
+    cpu: int = Field(ge=1, le=1_000_000)
+    memory_mib: int = Field(ge=1, le=2**31)
+    walltime_seconds: int = Field(ge=1, le=366 * 86400)
+
+
+class PayloadRef(Contract):
+    """Where the input is, and which bucket takes what comes out."""
+
+    input_uri: Uri
+    artifact_bucket: Uri | None = None
+
+
+class ExecutionProfile(Contract):
+    """Which of the node's queues, and how it is billed and ranked there."""
+
+    queue_name: Id
+    qos: Id | None = None
+    account: Id | None = None
+
+
+class RequestedBy(Contract):
+    """Who asked. The session is no part of what makes two commands the same."""
+
+    user_id: Id
+    session_id: Id | None = None
