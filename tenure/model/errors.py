@@ -116,6 +116,12 @@ class AlreadyExists(Conflict):
     code = "already_exists"
 
 
+class MessageConflict(Conflict):
+    """A message with this id was taken in before, and said something else (design 05, In)."""
+
+    code = "message_conflict"
+
+
 class InvalidTransition(Conflict):
     """The transition table has no such row (S1 section 4.3)."""
 

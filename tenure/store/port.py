@@ -27,6 +27,7 @@ from tenure.store.records import (
     Gate,
     History,
     HoldRow,
+    InboxRow,
     Item,
     ItemFilter,
     ItemPage,
@@ -332,6 +333,14 @@ class Store(Protocol):
     def ledger_after(self, tenant: int, after: int, up_to: int, limit: int) -> Op[list[Fact]]:
         """The facts of a tenant after one position up to another, in order of position. What is below the horizon is
         complete (``tenure.ledger.horizon``).
+        """
+        ...
+
+    def take_in(
+        self, tenant: int, actor: str, source: str, message_id: str, content_hash: bytes
+    ) -> Op[tuple[InboxRow, bool]]:
+        """Take a message of another system in, and whether it is new; the row of before where it is not. Whoever takes
+        in the same one at this moment is waited for.
         """
         ...
 

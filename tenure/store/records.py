@@ -201,6 +201,15 @@ class Refused:
 
 
 @dataclass(frozen=True, slots=True)
+class InboxRow:
+    """A message of another system as it was taken in: the SHA-256 of its content, by whom, and when."""
+
+    content_hash: bytes
+    actor: str
+    received_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
 class Item:
     """One visible subject of a queue, with the fields that order it."""
 

@@ -16,7 +16,7 @@ from tenure.model.principal import AccessToken, Principal
 from tenure.model.queue import Queue
 from tenure.model.thread import SubjectThread
 from tenure.model.worker import Worker
-from tenure.store.records import QueueSample, RefusalRow, Subject, Template
+from tenure.store.records import InboxRow, QueueSample, RefusalRow, Subject, Template
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -84,6 +84,7 @@ class Data:
         self.links: Table[tuple[int, int, str], int] = Table(self._undo)
         self.facts: Table[int, Log[Fact]] = Table(self._undo)
         self.samples: Table[int, tuple[QueueSample, ...]] = Table(self._undo)
+        self.inbox: Table[tuple[int, str, str], InboxRow] = Table(self._undo)
         self.refusals: Log[tuple[int, RefusalRow]] = Log(self._undo)
 
     @property

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from tenure.model.fact import Fact
 from tenure.store.memory.room import Room, operation
+from tenure.store.records import InboxRow
 
 
 class Ledger(Room):
-    """The part of the store port that reads the ledger."""
+    """The ledger part of the store port."""
 
     @operation
     def ledger_written(self) -> int:
@@ -32,3 +33,15 @@ class Ledger(Room):
             if fact.tenant == tenant and after < (fact.position or 0) <= up_to
         ]  # fmt: skip
         return sorted(found, key=lambda fact: fact.position or 0)[:limit]
+
+    @operation
+    def take_in(
+        self, tenant: int, actor: str, source: str, message_id: str, content_hash: bytes
+    ) -> tuple[InboxRow, bool]:
+        """See ``Store.take_in``."""
+        before = self._data.inbox.get((tenant, source, message_id))
+        if before is not None:
+            return before, False
+        row = InboxRow(content_hash, actor, self._data.clock())
+        self._data.inbox.put((tenant, source, message_id), row)
+        return row, True

@@ -5,10 +5,11 @@ from __future__ import annotations
 from tenure.model.fact import Fact
 from tenure.store.operation import Op, Statement
 from tenure.store.postgres import rows
+from tenure.store.records import InboxRow
 
 
 class Ledger:
-    """The part of the store port that reads the ledger."""
+    """The ledger part of the store port."""
 
     def ledger_written(self) -> Op[int]:
         """See ``Store.ledger_written``."""
@@ -26,3 +27,15 @@ class Ledger:
         """See ``Store.ledger_after``."""
         params = {"tenant": tenant, "after": after, "up_to": up_to, "limit": limit}
         return [rows.fact(row) for row in (yield Statement("ledger_after", params))]
+
+    def take_in(
+        self, tenant: int, actor: str, source: str, message_id: str, content_hash: bytes
+    ) -> Op[tuple[InboxRow, bool]]:
+        """See ``Store.take_in``."""
+        params = {
+            "tenant": tenant, "source": source, "message_id": message_id, "content_hash": content_hash, "actor": actor,
+        }  # fmt: skip
+        if new := (yield Statement("take_in", params)):
+            return InboxRow(content_hash, actor, new[0]["received_at"]), True
+        before = (yield Statement("taken_in", params))[0]
+        return InboxRow(bytes(before["content_hash"]), before["actor"], before["received_at"]), False

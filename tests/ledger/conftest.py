@@ -1,0 +1,41 @@
+"""A database for all tests of a module, a bench over each store, and real receivers and relays."""
+
+from __future__ import annotations
+
+import itertools
+import os
+from collections.abc import Iterator
+
+import psycopg
+import pytest
+from psycopg import sql
+
+from tenure.embedded.dsn import with_database
+from tests.store.harness import STORES, Bench, bench_on, memory_bench
+
+_numbers = itertools.count(1)
+
+
+@pytest.fixture(scope="module")
+def shared_database(admin: psycopg.Connection, pg_server: str, migrated_template: str) -> Iterator[str]:
+    """One database for all tests of a module that each make a tenant of their own."""
+    name = f"ledger{os.getpid()}_{next(_numbers)}"
+    create = sql.SQL("create database {} template {} strategy file_copy")
+    admin.execute(create.format(sql.Identifier(name), sql.Identifier(migrated_template)))
+    yield with_database(pg_server, name)
+    admin.execute(sql.SQL("drop database {} with (force)").format(sql.Identifier(name)))
+
+
+@pytest.fixture(scope="module")
+def shared_connection(shared_database: str) -> Iterator[psycopg.Connection]:
+    """One autocommit connection for all tests of a module."""
+    with psycopg.connect(shared_database, autocommit=True) as connection:
+        yield connection
+
+
+@pytest.fixture(params=STORES)
+def bench(request: pytest.FixtureRequest) -> Bench:
+    """A tenant of its own on each store, one after the other."""
+    if request.param == "memory":
+        return memory_bench()
+    return bench_on(request.getfixturevalue("shared_connection"), f"lab{next(_numbers)}")
