@@ -57,6 +57,10 @@ class JobStatus:
     """Where ``phase`` is FAILED: the code (such as OUT_OF_MEMORY), a sentence, and whether it may be tried again."""
     detail: str | None = None
     """Why it waits, or what else a person would ask: the scheduler's own words."""
+    slurm_job_id: str | None = None
+    """The number by which Slurm knows it, where ``job_id`` is another (AiiDA). Once it is known it stays."""
+    problem: str | None = None
+    """What holds it, where that will not pass by itself: somebody must look. The node tells it as its problem."""
     exit_code: int | None = None
     started_at: datetime | None = None
     ended_at: datetime | None = None
