@@ -82,6 +82,7 @@ class Gateway:
             identity.actor,
             identity.tenant_key,
             principal=identity.principal.uid,
+            roles=identity.roles,
             followers=(self._flow,),
         )
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from tenure.model.decisions.unfolding import Unfolding
+from tenure.model.roles import Role
 from tenure.store.operation import Op
 from tenure.store.port import Store
 
@@ -20,6 +21,8 @@ class Caller:
     tenant_key: str = "default"
     principal: int | None = None
     """The uid of the principal behind a request to a server; None for a process that is trusted with the database."""
+    roles: frozenset[Role] | None = None
+    """What its credential proves; None for a process that is trusted with the database."""
     joins: bool = False
     """True where it acts within somebody else's transaction, which may yet be rolled back."""
     followers: tuple[Follower, ...] = ()

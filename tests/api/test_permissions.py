@@ -39,7 +39,8 @@ WHO_MAY = {
     "list_workflows": READ, "get_workflow": READ, "get_workflow_graph": READ, "list_runs": READ, "get_run": READ,
     "explain_run": READ, "get_run_graph": READ, "get_run_timeline": READ, "get_run_as_of": READ, "list_schedules": READ,
     "start_run": SUBMIT, "signal_run": SUBMIT,
-    "cancel_run": OPERATE, "pause_run": OPERATE, "resume_run": OPERATE, "approve_run": OPERATE, "reject_run": OPERATE,
+    "cancel_run": OPERATE, "pause_run": OPERATE, "resume_run": OPERATE,
+    "approve_run": WORK, "reject_run": WORK,  # whom the step names; an operator where it names nobody
     "replay_run": OPERATE, "retry_run": OPERATE,
     "migrate_run": ADMINISTER, "define_workflow": ADMINISTER, "retire_workflow": ADMINISTER,
     "define_schedule": ADMINISTER, "pause_schedule": ADMINISTER, "resume_schedule": ADMINISTER,

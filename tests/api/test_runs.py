@@ -113,6 +113,30 @@ def test_a_second_different_decision_is_a_conflict(site: Site, shop: Documented)
     assert (other.status_code, other.json()["code"]) == (409, "boundary_conflict")
 
 
+def test_only_named_approvers_decide_over_http(site: Site, shop: Documented) -> None:
+    steps = [{"name": "sign", "performer": "approval", "approvers": ["user:hanna-signs", "admin"]}]
+    assert shop.ask("define-workflow", definition={"name": "signed", "version": 1, "steps": steps}).status_code == 200
+    first, second = (_start(shop, workflow="signed").json()["run"] for _ in range(2))
+    operator = site.as_("operator")
+    for action in ("approve-run", "reject-run"):
+        refused = _act(operator, action, run_euid=first)
+        assert (refused.status_code, refused.json()["code"]) == (403, "forbidden")
+        assert refused.json()["evidence"]["approvers"] == ["user:hanna-signs", "admin"]
+    hanna = site.as_("worker_human", name="user:hanna-signs")
+    assert _act(hanna, "approve-run", run_euid=first).json()["status"] == "COMPLETED"
+    assert _act(shop, "reject-run", run_euid=second).json()["status"] == "FAILED"
+    moments = shop.request("GET", f"/runs/{first}/timeline").json()["items"]
+    assert [m["actor"] for m in moments if m["type"] == "run.step_resolved"] == ["user:hanna-signs"]
+
+
+def test_where_nobody_is_named_an_operator_decides_and_no_worker(site: Site, shop: Documented) -> None:
+    run = _start(shop).json()["run"]
+    _work(site)
+    refused = _act(site.as_("worker_human"), "approve-run", run_euid=run)
+    assert (refused.status_code, refused.json()["code"]) == (403, "forbidden")
+    assert _act(site.as_("operator"), "approve-run", run_euid=run).status_code == 200
+
+
 def test_runs_are_listed_in_pages_by_workflow_and_status(shop: Documented) -> None:
     started = [_start(shop).json()["run"] for _ in range(5)]
     _act(shop, "cancel-run", run_euid=started[0])

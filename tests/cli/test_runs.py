@@ -68,6 +68,17 @@ def test_the_same_key_starts_the_same_run(tenure, started):
     assert "run_key_conflict" in other.err
 
 
+def test_whom_a_step_does_not_name_is_told_who_may_decide(tenure, tmp_path):
+    file = tmp_path / "signed.toml"
+    file.write_text('name = "signed"\n[[steps]]\nname = "sign"\nperformer = "approval"\napprovers = ["user:zoe"]\n')
+    tenure("run", "define", str(file))
+    run = tenure("run", "start", "signed", "--json").json["run"]
+    refused = tenure("run", "approve", run)
+    assert refused.code == 1
+    assert "forbidden" in refused.err and "Only user:zoe may decide at 'sign'" in refused.err
+    assert tenure("--actor", "user:zoe", "run", "approve", run, "--json").json["status"] == "COMPLETED"
+
+
 def test_a_run_from_its_start_to_its_end(tenure, started, migrated_database):
     assert tenure("run", "list", "--json").lines[0]["status"] == "RUNNING"
     assert "reserve" in tenure("run", "show", started).out

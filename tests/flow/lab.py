@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, TypeVar
 
@@ -16,6 +17,7 @@ from tenure.flow.memory.storage import MemoryFlow
 from tenure.flow.model.requests import CancelRun, MigrateRun, PauseRun, ReplayRun, ResolveStep, ResumeRun, RetryRun
 from tenure.flow.port import RunFilter
 from tenure.flow.postgres.storage import PostgresFlow
+from tenure.model.roles import Role
 from tenure.model.worker import Worker
 from tenure.sdk.operations import Lease
 from tenure.store.memory import MemoryStore
@@ -122,6 +124,15 @@ class FlowLab:
     def verified(self) -> Any:
         """The report of verify."""
         return self.bench.verify()
+
+    @contextmanager
+    def acting_as(self, actor: str, *roles: str) -> Iterator[None]:
+        """Do what follows in the name of another: of a process that is trusted, or with roles as a server proves them."""
+        before = self.bench.caller
+        proved = frozenset(map(Role, roles)) if roles else None
+        self.bench.caller = replace(before.acting_as(actor), roles=proved)
+        yield
+        self.bench.caller = before
 
     def cancel(self, run: RunResult, **fields: Any) -> RunResult:
         return self.run(asking.cancel, run.run, CancelRun(**fields))

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from tenure.flow.model.errors import BoundaryConflict, NotPaused, RunEnded
-from tenure.model.errors import IdempotencyConflict
+from tenure.flow.engine import reading
+from tenure.flow.model.errors import BoundaryConflict, InvalidDefinition, NotPaused, RunEnded
+from tenure.model.errors import Forbidden, IdempotencyConflict
+from tenure.sdk import operations as ops
 from tests.flow.lab import FlowLab, step, task
 
 
@@ -66,6 +68,71 @@ def test_approving_twice_with_the_same_key_is_one_approval(lab: FlowLab) -> None
     again = lab.approve(run, idempotency_key="k")
     assert (first.replayed, again.replayed, again.seq) == (False, True, first.seq)
     assert lab.waiting() == ["ship"]
+
+
+def test_only_the_approvers_that_a_step_names_may_decide(lab: FlowLab) -> None:
+    lab.define(step("release", "approval", approvers=["user:ada", "service:gate"]))
+    run = lab.start()
+    for decide in (lab.approve, lab.reject):
+        with lab.acting_as("user:bob"), pytest.raises(Forbidden) as refused:
+            decide(run)
+        assert refused.value.message == (
+            "Only user:ada or service:gate may decide at 'release', and user:bob is not among them."
+        )
+        assert refused.value.evidence["approvers"] == ["user:ada", "service:gate"]
+    with lab.acting_as("user:eve", "admin"), pytest.raises(Forbidden):
+        lab.approve(run)
+    assert lab.status(run) == "PAUSED"
+    lab.approve(run)
+    assert lab.state(run).resolved.actor == "user:ada"
+
+
+def test_a_role_that_a_step_names_may_decide_whoever_holds_it(lab: FlowLab) -> None:
+    lab.define(step("release", "approval", approvers=["worker_human", "user:zoe"]))
+    lab.run(ops.create_principal, "user:hanna", roles=["worker_human"])
+    lab.run(ops.create_principal, "user:obi", roles=["operator"])
+    first, second = lab.start(), lab.start()
+    for actor, roles in (("user:obi", ()), ("user:obi", ("operator",)), ("user:nobody", ())):
+        with lab.acting_as(actor, *roles), pytest.raises(Forbidden, match="user:zoe or whoever is worker_human"):
+            lab.approve(first)
+    with lab.acting_as("user:hanna"):
+        lab.approve(first)  # a trusted process has the roles of the principal in whose name it acts
+    with lab.acting_as("user:someone", "worker_human"):
+        lab.reject(second)
+    assert (lab.status(first), lab.status(second)) == ("COMPLETED", "FAILED")
+
+
+def test_a_disabled_principal_has_no_role_to_decide_by(lab: FlowLab) -> None:
+    lab.define(step("release", "approval", approvers=["operator"]))
+    lab.run(ops.create_principal, "user:obi", roles=["operator"])
+    lab.run(ops.disable_principal, "user:obi")
+    run = lab.start()
+    with lab.acting_as("user:obi"), pytest.raises(Forbidden):
+        lab.approve(run)
+
+
+def test_where_a_step_names_nobody_an_operator_decides(lab: FlowLab) -> None:
+    lab.define(step("release", "approval"))
+    run = lab.start()
+    with lab.acting_as("user:hanna", "worker_human"), pytest.raises(Forbidden, match="permission to operate"):
+        lab.approve(run)
+    with lab.acting_as("user:obi", "operator"):
+        lab.approve(run)
+    assert lab.status(run) == "COMPLETED"
+
+
+def test_explain_names_who_may_decide(lab: FlowLab) -> None:
+    lab.define(step("release", "approval", approvers=["user:ada", "operator"]))
+    (reason,) = lab.run(reading.explain, lab.start().run)
+    assert reason.remedy == "Approve or reject it, which is for user:ada or whoever is operator."
+    assert reason.evidence["approvers"] == ["user:ada", "operator"]
+
+
+def test_approvers_that_are_nobody_are_a_problem_of_the_definition(lab: FlowLab) -> None:
+    with pytest.raises(InvalidDefinition) as refused:
+        lab.define(step("release", "approval", approvers=["ada"]))
+    (problem,) = refused.value.evidence["problems"]
+    assert (problem["code"], problem["step"], problem["place"]) == ("bad_value", "release", "approvers[0]")
 
 
 def test_a_second_approval_with_another_key_is_a_conflict(lab: FlowLab) -> None:

@@ -102,6 +102,19 @@ def test_a_run_is_approved_in_the_inbox(visit, begin, facts, client):
     ]
 
 
+def test_whom_a_step_does_not_name_sees_who_may_decide(visit, client):
+    client.define_workflow(Workflow("signed", queue=QUEUE).approval("sign", approvers=["user:obi"]))
+    run = client.start_run("signed", {}).run
+    told = "Only user:obi may decide at 'sign', and user:omar is not among them."
+    for address in ("/ui/workbench/approvals", run_page(run)):
+        screen = visit("user:omar", address)
+        row = screen.row(euid.format_euid(euid.RUN, run)) if "approvals" in address else screen.page
+        refused = row.get_by_role("button", name="Approve")
+        expect(refused).to_be_disabled()
+        expect(refused).to_have_attribute("title", told)
+    client.cancel_run(run)
+
+
 def test_a_run_is_rejected_with_a_comment_and_takes_its_other_way(visit, begin, facts):
     run = begin()
     screen = visit("user:omar", run_page(run))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from tenure.engine import logging
@@ -15,6 +16,7 @@ from tenure.flow.engine.starting import log_run, no_run
 from tenure.flow.engine.values import payload_ref
 from tenure.flow.engine.workflows import workflow
 from tenure.flow.journal import corrupt
+from tenure.flow.model.deciders import Rights
 from tenure.flow.model.decisions.cancel import decide_cancel
 from tenure.flow.model.decisions.migrate import decide_migrate
 from tenure.flow.model.decisions.pause import decide_pause, decide_resume
@@ -34,6 +36,7 @@ from tenure.flow.model.requests import (
 )  # fmt: skip
 from tenure.flow.model.state import RunState
 from tenure.model.json_text import payload_hash
+from tenure.model.principal import PrincipalStatus
 from tenure.store.operation import Op
 
 Decide = Callable[[RunState, WorkflowDefinition, Any, Context], Decision]
@@ -57,7 +60,21 @@ def resume(caller: Caller, run: int, request: ResumeRun) -> Op[RunResult]:
 
 def resolve(caller: Caller, run: int, request: ResolveStep) -> Op[RunResult]:
     """Pass the manual boundary: approve, reject or resume."""
-    return _ask(caller, "resolve_step", run, request, decide_resolve)
+    rights = yield from rights_of(caller)
+
+    def decide(state: RunState, of: WorkflowDefinition, asked: ResolveStep, context: Context) -> Decision:
+        return decide_resolve(state, of, asked, replace(context, rights=rights))
+
+    return (yield from _ask(caller, "resolve_step", run, request, decide))
+
+
+def rights_of(caller: Caller) -> Op[Rights]:
+    """What the caller may: by its credential; a trusted process has the roles of the principal in whose name it acts."""
+    if caller.roles is not None:
+        return Rights(caller.roles, trusted=False)
+    principal = yield from caller.store.principal(caller.tenant, name=caller.actor)
+    active = principal is not None and principal.status is PrincipalStatus.ACTIVE
+    return Rights(frozenset(principal.roles) if principal is not None and active else frozenset())
 
 
 def signal(caller: Caller, run: int, name: str, payload: Any = None, *, idempotency_key: str | None = None,

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import Any
 
+from tenure.flow.model.deciders import approvers_of, named
 from tenure.flow.model.decisions.plan import is_ready
 from tenure.flow.model.decisions.unfolding import Context, Unfolding
 from tenure.flow.model.definition import WorkflowDefinition
@@ -53,7 +54,7 @@ def _reasons(state: RunState, definition: WorkflowDefinition | None, now: dateti
         because = f": {state.pause_reason}" if state.pause_reason else "."
         yield Reason("run_paused", f"The run was paused{because}", "Resume it.", {"actions": ["resume", "cancel"]})
     if state.manual is not None:
-        yield _boundary(state, now)
+        yield _boundary(state, definition, now)
     yield from under_way(state, now, whys)
     if definition is not None and definition.fingerprint == state.fingerprint and state.stop is None:
         yield from _not_begun(state, definition, now)
@@ -114,17 +115,20 @@ def _stopping(state: RunState) -> Iterator[Reason]:
         )  # fmt: skip
 
 
-def _boundary(state: RunState, now: datetime) -> Reason:
+def _boundary(state: RunState, definition: WorkflowDefinition | None, now: datetime) -> Reason:
     here = state.manual
     assert here is not None
     deadline = f" It fails at {here.deadline}." if here.deadline else ""
     actions = ["approve", "reject"] if here.kind == "approval" else ["resume"]
     what = "an approval" if here.kind == "approval" else "somebody to resume it"
+    approvers = approvers_of(definition, here.step)
+    by = f", which is for {named(approvers)}" if approvers else ""
     return Reason(
         "manual_boundary", f"The run waits for {what} at step {here.step!r} since {instant(here.since)}.{deadline}",
-        f"{' or '.join(actions).capitalize()} it.",
-        {"step": here.step, "iteration": here.iteration, "kind": here.kind, "since": instant(here.since),
-         "seconds": int((now - here.since).total_seconds()), "deadline": here.deadline, "actions": [*actions, "cancel"]},
+        f"{' or '.join(actions).capitalize()} it{by}.",
+        {"step": here.step, "iteration": here.iteration, "kind": here.kind, "approvers": list(approvers),
+         "since": instant(here.since), "seconds": int((now - here.since).total_seconds()), "deadline": here.deadline,
+         "actions": [*actions, "cancel"]},
     )  # fmt: skip
 
 

@@ -46,7 +46,7 @@ def _node(definition: WorkflowDefinition, state: RunState | None, step: Any, nev
         "id": step.name, "performer": step.performer, "state": str(Phase.IDLE), "iteration": 1,
         "queue": (getattr(work, "queue", None) or definition.queue) if hasattr(work, "queue") else None,
         "description": step.description or getattr(step, "prompt", "") or None,
-        "compensates": shape_of(definition).compensates.get(step.name),
+        "compensates": shape_of(definition).compensates.get(step.name), "approvers": list(getattr(step, "approvers", ())),
     }  # fmt: skip
     if state is None:
         return node

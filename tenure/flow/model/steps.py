@@ -7,9 +7,10 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
+from tenure.flow.model.deciders import Approver
 from tenure.flow.model.names import Frozen, Name, Names, Seconds, WorkflowName
 from tenure.flow.model.routes import Routes, as_routes
-from tenure.model.queue import Key, RetryPolicy, Tag
+from tenure.model.queue import Key, RetryPolicy
 
 STEP_TEMPLATE = "flow/step/1.0"
 RecoveryKind = Literal["none", "irreversible", "compensatable", "transaction"]
@@ -177,12 +178,15 @@ class MapStep(_Recoverable):
 
 
 class ApprovalStep(_Step):
-    """A person decides: approve goes on, reject is a failure with the code ``rejected``. Its output: who, what, when, why."""
+    """A person decides: approve goes on, reject is a failure with the code ``rejected``. Its output: who, what, when, why.
+
+    ``approvers`` names who may: principals and roles. Where it names nobody, whoever may operate.
+    """
 
     performer: Literal["approval"]
     output: Name | None = None
     prompt: str = Field("", max_length=2000)
-    approvers: tuple[Tag, ...] = ()
+    approvers: tuple[Approver, ...] = ()
     deadline: Seconds | None = None
 
 

@@ -34,6 +34,7 @@ def approve(visitor: Visitor, run: int, boundary: Mapping[str, Any], asks: str |
         ),
         says=_asked(asks, "The run goes on behind this step."),
         fields=(Field("comment", "Comment", "long", hint="It is kept as evidence with your name."),),
+        permission=Permission.WORK,
     )  # fmt: skip
 
 
@@ -49,7 +50,7 @@ def reject(visitor: Visitor, run: int, boundary: Mapping[str, Any], asks: str | 
             Field("comment", "Comment", "long", required=True, hint="It is kept as evidence with your name.",
                   missing="Say why: it is kept as evidence."),
         ),
-        tone="danger",
+        tone="danger", permission=Permission.WORK,
     )  # fmt: skip
 
 
@@ -125,11 +126,11 @@ def replay(visitor: Visitor, run: int) -> Action:
 
 def _action(
     visitor: Visitor, run: int, title: str, submit: str, done: str, make: Make, *, says: str, fields: tuple[Field, ...],
-    tone: str | None = None, new: bool = False,
+    tone: str | None = None, new: bool = False, permission: Permission = Permission.OPERATE,
 ) -> Action:  # fmt: skip
     async def perform(values: Values, key: str) -> Done:
         operation = make(values)
-        result = await visitor.act(Permission.OPERATE, lambda caller: operation(caller, key))
+        result = await visitor.act(permission, lambda caller: operation(caller, key))
         if new:
             name = euid.format_euid(euid.RUN, result.run)
             return Done(f"{about} is {done} as {name}.", places.run(result.run), "Open the new run")

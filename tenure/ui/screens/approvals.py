@@ -8,6 +8,7 @@ from typing import Any
 
 from tenure.engine.caller import Caller
 from tenure.flow.engine.flow import flow_of
+from tenure.flow.model.deciders import Rights, approvers_of, refusal
 from tenure.flow.model.definition import WorkflowDefinition
 from tenure.flow.rows import RunRow
 from tenure.model import euid
@@ -50,10 +51,9 @@ class Approvals(Screen):
     def _read(self, caller: Caller) -> Op[list[RunRow]]:
         rows = yield from flow.runs(caller, waiting=True, limit=PAGE + 1, before=self._pages.after)
         known = yield from flow_of(caller).definitions(caller.tenant, {row.workflow for row in rows})
-        self._asks: dict[int, str] = {
-            row.uid: _asks(known[row.workflow], row.boundary["step"])
-            for row in rows if row.workflow in known and row.boundary is not None
-        }  # fmt: skip
+        here = [(row.uid, known.get(row.workflow), row.boundary["step"]) for row in rows if row.boundary is not None]
+        self._asks: dict[int, str] = {uid: _asks(definition, step) for uid, definition, step in here if definition}
+        self._approvers = {uid: approvers_of(definition, step) for uid, definition, step in here}
         return rows
 
     def build(self) -> None:
@@ -82,7 +82,7 @@ class Approvals(Screen):
         given = shown(run.input)
         return {
             "key": str(run.uid), "name": euid.format_euid(euid.RUN, run.uid), "href": places.run(run.uid),
-            "acts": buttons(self, run),
+            "acts": buttons(self, run, self._approvers.get(run.uid, ())),
             "cells": [
                 cells.run(run.uid), cells.link(run.name, places.workflow(run.name), sub=run.run_key),
                 cells.text(here.get("step"), sub=self._asks.get(run.uid) or here.get("kind")),
@@ -96,15 +96,19 @@ class Approvals(Screen):
         await self.page.refresh()
 
 
-def buttons(screen: Screen, run: RunRow) -> list[dict[str, Any]]:
-    """What can be decided where the run stands."""
+def buttons(screen: Screen, run: RunRow, approvers: Sequence[str]) -> list[dict[str, Any]]:
+    """What can be decided where the run stands; disabled for whom the step does not name, with who may."""
     if run.boundary is None:
         return []
     if run.boundary["kind"] != "approval":
         return [button(screen.visitor, "resume", "Resume", Permission.OPERATE)]
+    who = screen.visitor.identity
+    error = refusal(run.boundary["step"], approvers, who.actor, Rights(who.roles, trusted=False))
+    refused = error.message if error is not None and approvers else None
+    needed = Permission.WORK if approvers else Permission.OPERATE
     return [
-        button(screen.visitor, "approve", "Approve", Permission.OPERATE),
-        button(screen.visitor, "reject", "Reject", Permission.OPERATE, tone="danger"),
+        button(screen.visitor, "approve", "Approve", needed, unless=refused),
+        button(screen.visitor, "reject", "Reject", needed, unless=refused, tone="danger"),
     ]
 
 

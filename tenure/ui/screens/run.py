@@ -111,7 +111,9 @@ class RunScreen(Screen):
             if snapshot.run.status == "COMPLETED":
                 return [again]
             return [button(self.visitor, "retry", "Retry", Permission.OPERATE, tone="primary"), again]
-        acts = [] if snapshot.paused else approvals.buttons(self, snapshot.run)
+        here = (snapshot.run.boundary or {}).get("step")
+        approvers = next((node["approvers"] for node in self._seen.graph["nodes"] if node["id"] == here), ())
+        acts = [] if snapshot.paused else approvals.buttons(self, snapshot.run, approvers)
         if acts:
             acts[0]["tone"] = "primary"
         whole = ("resume-all", "Resume") if snapshot.paused else ("pause", "Pause")

@@ -8,7 +8,7 @@ from typing import Any
 from fastapi import APIRouter
 
 from tenure.api.answers import Answer, answered
-from tenure.api.authentication import Admin, GatewayOf, Operator, Submitter
+from tenure.api.authentication import Admin, GatewayOf, Operator, Submitter, WorkerIdentity
 from tenure.api.body import JsonRoute
 from tenure.api.gateway import Gateway
 from tenure.api.schemas.guards import IdempotencyKeyHeader
@@ -113,17 +113,20 @@ async def resume_run(
 
 @router.post("/approve-run", operation_id="approve_run", summary="Approve", response_model=RunResult)
 async def approve_run(
-    body: DecideBody, identity: Operator, gateway: GatewayOf, idempotency_key: IdempotencyKeyHeader = None
+    body: DecideBody, identity: WorkerIdentity, gateway: GatewayOf, idempotency_key: IdempotencyKeyHeader = None
 ) -> Answer:
-    """At the boundary where the run stands. The same key again changes nothing; another decision is a conflict."""
+    """At the boundary where the run stands. The same key again changes nothing; another decision is a conflict.
+
+    Whom the step names as approvers may decide, by name or by role; where it names nobody, whoever may operate.
+    """
     return await _act(gateway, identity, body, idempotency_key, ops.approve)
 
 
 @router.post("/reject-run", operation_id="reject_run", summary="Reject", response_model=RunResult)
 async def reject_run(
-    body: DecideBody, identity: Operator, gateway: GatewayOf, idempotency_key: IdempotencyKeyHeader = None
+    body: DecideBody, identity: WorkerIdentity, gateway: GatewayOf, idempotency_key: IdempotencyKeyHeader = None
 ) -> Answer:
-    """At the boundary where the run stands."""
+    """At the boundary where the run stands; for the same people as approving."""
     return await _act(gateway, identity, body, idempotency_key, ops.reject)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
+from tenure.flow.model.deciders import approvers_of, refusal
 from tenure.flow.model.decisions.ending import after_rework, before_rework, clear_timers, no_way_on, way_of
 from tenure.flow.model.decisions.plan import go_on
 from tenure.flow.model.decisions.unfolding import Context, Decision, Unfolding, answered, check_open, unfold
@@ -17,12 +18,19 @@ from tenure.model.json_text import instant
 
 
 def decide_resolve(state: RunState, definition: WorkflowDefinition, request: ResolveStep, context: Context) -> Decision:
-    """Pass the boundary. The same key again changes nothing; a second decision is ``BoundaryConflict``."""
+    """Pass the boundary. The same key again changes nothing; a second decision is ``BoundaryConflict``.
+
+    ``Forbidden`` names who may decide where the actor may not.
+    """
     if (before := answered(state, request, context)) is not None:
         return before
     check_open(state, request)
     unfolding = unfold(state, definition, context)
     boundary = _boundary(state, request)
+    if boundary.kind == "approval":
+        approvers = approvers_of(definition, boundary.step)
+        if (error := refusal(boundary.step, approvers, context.actor, context.rights)) is not None:
+            raise error
     ok = request.decision != "rejected"
     value = {
         "decision": request.decision, "actor": context.actor, "at": instant(context.now), "comment": request.comment,

@@ -10,6 +10,7 @@ from typing import Any
 
 from tenure.flow.model.commands import Command
 from tenure.flow.model.data import Scope
+from tenure.flow.model.deciders import Rights
 from tenure.flow.model.definition import WorkflowDefinition
 from tenure.flow.model.errors import RunEnded, VersionDrift
 from tenure.flow.model.facts import RunDraft, RunFact
@@ -23,13 +24,16 @@ from tenure.model.fact import Fact
 
 @dataclass(slots=True)
 class Context:
-    """The clock, the actor, data by reference, fresh uids, and the fact that answered this idempotency key before."""
+    """The clock, the actor with what it may, data by reference, fresh uids, and the fact that answered this idempotency key
+    before.
+    """
 
     now: datetime
     actor: str
     values: Mapping[str, Any] = field(default_factory=dict)
     uids: Iterator[int] = field(default_factory=lambda: itertools.count(2, 2))
     replay: Fact | None = None
+    rights: Rights = field(default_factory=Rights)
 
 
 @dataclass(frozen=True, slots=True)
