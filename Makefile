@@ -6,11 +6,12 @@ PYTEST_ARGS ?=
 # As many processes as share the tests, file by file, each with a server of its own; PYTEST_ARGS='-n 0' uses one.
 WORKERS ?= 2
 
-.PHONY: help demo test lint format types imports security check bench mutants lock clean
+.PHONY: help demo test test-hpc lint format types imports security check bench mutants lock clean
 
 help:
 	@echo "make demo    install Tenure in .venv and run the demonstration"
 	@echo "make test    install the test tools in .venv and run the tests (PYTEST_ARGS='-k name' to choose)"
+	@echo "make test-hpc  the tests on a real Slurm (Debian; installs it where it may)"
 	@echo "make check   lint, types, import rules and security rules"
 	@echo "make format  let ruff rewrite the code"
 	@echo "make bench   measure Tenure beside bare SQL on this machine (beside its peers: bench/README.md)"
@@ -37,7 +38,12 @@ tests/ui/node_modules/.stamp: tests/ui/package-lock.json
 
 test: .venv/.dev tests/ui/node_modules/.stamp
 	@bash tools/system-packages.sh pgbouncer chromium
-	$(BIN)/python -m pytest -n $(WORKERS) $(PYTEST_ARGS)
+	$(BIN)/python -m pytest -n $(WORKERS) -m "not hpc" $(PYTEST_ARGS)
+
+# What runs on a real Slurm, in folders of its own.
+test-hpc: .venv/.dev
+	@bash tools/system-packages.sh munge slurmctld slurmd slurm-client slurm-wlm-basic-plugins
+	$(BIN)/python -m pytest -n $(WORKERS) -m hpc tests/hpc $(PYTEST_ARGS)
 
 lint: .venv/.dev
 	$(BIN)/ruff check .

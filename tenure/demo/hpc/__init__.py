@@ -1,0 +1,1 @@
+"""The demonstration on a real Slurm: ``make demo-hpc``."""
