@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
+
+from tenure.model.safe_fields import COLUMNS, SAFE
 
 SUBMITTED = "subject.submitted"
 REQUEUED = "subject.requeued"
@@ -55,7 +57,11 @@ def _schema(required: tuple[str, ...] = (), **properties: Any) -> dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class FactType:
-    """One registered type. ``action`` is the action key that appends it (S1 section 7.1)."""
+    """One registered type. ``action`` is the action key that appends it (S1 section 7.1).
+
+    ``safe`` names what may leave the database with its events. With ``event_id`` the data of the fact, written by a
+    contract of its own, is the data of the event as it is, and the value under that key the id of the event.
+    """
 
     type: str
     action: str
@@ -66,6 +72,8 @@ class FactType:
     lane: str = "immediate"
     classification: str = "safe_metadata"
     version: int = 1
+    safe: tuple[str, ...] = COLUMNS
+    event_id: str | None = None
 
 
 _TYPES = (
@@ -139,4 +147,6 @@ _TYPES = (
     FactType("run.terminal", "end_run", "flow", "update", _schema()),
 )  # fmt: skip
 
-REGISTRY: dict[str, FactType] = {fact_type.type: fact_type for fact_type in _TYPES}
+REGISTRY: dict[str, FactType] = {
+    each.type: replace(each, safe=SAFE[each.type]) if each.type in SAFE else each for each in _TYPES
+}

@@ -8,16 +8,11 @@ from typing import Any
 
 from tenure.model import euid
 from tenure.model.attempt import attempt_of
+from tenure.model.cloud_event import thread_euid
 from tenure.model.fact import Fact
 from tenure.model.fact_types import REGISTRY
 from tenure.model.json_text import instant
 from tenure.sdk.public_form import public
-
-#: Whose thread it is, by the first word of the type; all others are of subjects.
-_THREADS = {
-    "queue": euid.QUEUE, "worker": euid.WORKER, "tenant": euid.TENANT, "template": euid.TENANT,
-    "principal": euid.PRINCIPAL, "access_token": euid.PRINCIPAL,
-}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,11 +34,10 @@ class Wanted:
 def event(fact: Fact) -> dict[str, Any]:
     """The event of a fact: what its type registers as safe, and no more."""
     kind = REGISTRY.get(fact.type)
-    prefix = _THREADS.get(fact.type.partition(".")[0], euid.SUBJECT)
     return {
         "position": fact.position,
         "type": fact.type,
-        "thread": euid.format_euid(prefix, fact.thread),
+        "thread": thread_euid(fact),
         "seq": fact.seq,
         "at": instant(fact.at),
         "actor": fact.actor,
