@@ -64,6 +64,10 @@ class JobStatus:
     exit_code: int | None = None
     started_at: datetime | None = None
     ended_at: datetime | None = None
+    slurm_job_id: str | None = None
+    """Where ``job_id`` is the adapter's own (``Scheduler.job_ids_are_reported`` is false): the id of the job in the
+    scheduler below, once there is one. It never changes for a job.
+    """
 
 
 class SchedulerUnavailable(Exception):
@@ -83,6 +87,14 @@ class Scheduler(Protocol):
 
     name: str
     """Kind and version, such as ``slurm 22.05.8``; known after ``open``."""
+    job_ids_are_reported: bool
+    """Whether ``submit`` returns what is reported as ``scheduler_ref.slurm_job_id``. Where it does not, that is
+    ``JobStatus.slurm_job_id``.
+    """
+    settle_seconds: float
+    """For how long after a submission without an answer (it failed midway, or the agent died in it) the job may still
+    turn up in ``find``. Nothing is submitted again before.
+    """
 
     def open(self) -> None:
         """Get ready, and see that the scheduler is there."""
@@ -91,15 +103,21 @@ class Scheduler(Protocol):
         """Let go of what ``open`` took. Jobs go on."""
 
     def find(self, keys: Collection[str]) -> dict[str, JobStatus]:
-        """The jobs that were submitted under these keys, whatever became of them. What is absent was not submitted,
-        as far as the scheduler remembers.
+        """The jobs that were submitted under these keys, whatever became of them, by key. What is absent was not
+        submitted, as far as the scheduler remembers.
         """
 
     def submit(self, job: JobSpec) -> str:
-        """Submit it and return the job's id. Raises ``Rejected`` where it will never be taken."""
+        """Submit it and return the job's id. Raises ``Rejected`` where it will never be taken.
+
+        Where it raises ``SchedulerUnavailable``, the job may be there all the same.
+        """
 
     def poll(self, job_ids: Collection[str]) -> dict[str, JobStatus]:
-        """How these jobs stand, with one question to the scheduler. What is absent is unknown: not finished."""
+        """How these jobs stand, by id, with one question to the scheduler. What is absent is unknown: not finished."""
 
     def cancel(self, job_id: str) -> None:
-        """End the job if it has not ended. Its end is seen by ``poll``."""
+        """End the job if it has not ended. Its end is seen by ``poll``. An id that it does not know is no error."""
+
+    def collect(self, job_id: str, folder: Path) -> None:
+        """Bring ``stdout``, ``stderr`` and ``results/`` of an ended job into its folder, where they are elsewhere."""
