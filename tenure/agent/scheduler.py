@@ -64,10 +64,6 @@ class JobStatus:
     exit_code: int | None = None
     started_at: datetime | None = None
     ended_at: datetime | None = None
-    slurm_job_id: str | None = None
-    """Where ``job_id`` is the adapter's own (``Scheduler.job_ids_are_reported`` is false): the id of the job in the
-    scheduler below, once there is one. It never changes for a job.
-    """
 
 
 class SchedulerUnavailable(Exception):
