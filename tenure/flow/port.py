@@ -101,6 +101,10 @@ class FlowStorage(Protocol):
         """The runnables that subjects stand for."""
         ...
 
+    def doers(self, tenant: int, subjects: Sequence[int]) -> Op[dict[int, int | None]]:
+        """Who brought one of the subjects to an end or failed at it: workers, with the principal that owns each."""
+        ...
+
     def standings(self, runs: Sequence[int], *, everything: bool) -> Op[list[Standing]]:
         """The runnables of runs with their subjects, in order of run and uid: all, or those that have not ended."""
         ...

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from tenure.model.states import TERMINAL, HoldState, State
+from tenure.model.worker import Worker
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +38,10 @@ class Envelope:
     site: str | None = None
     platform: str | None = None
     assay: str | None = None
+    barred_workers: tuple[int, ...] = ()
+    """Who did it before and may not take it, because it is done again by somebody else; never changes."""
+    barred_principals: tuple[int, ...] = ()
+    """The same for all workers of these principals."""
     head: bytes = b""
 
     @property
@@ -53,3 +58,7 @@ class Envelope:
     def shared(self) -> bool:
         """True when several workers may hold it at once."""
         return self.slots_total > 1
+
+    def bars(self, worker: Worker) -> bool:
+        """True for a worker that did it before, or whose owner did, where somebody else is to do it."""
+        return worker.uid in self.barred_workers or worker.owner in self.barred_principals

@@ -80,6 +80,9 @@ _NOT_PAYLOAD = {
 }  # fmt: skip
 
 
+BARS = ("barred_workers", "barred_principals")
+
+
 class SubmitSubject(Request):
     """Create a subject and put it before a queue, or leave it PENDING (``ready=False``)."""
 
@@ -101,6 +104,9 @@ class SubmitSubject(Request):
     correlation_id: ShortText | None = None
     parents: tuple[Uid, ...] = ()
     ready: bool = True
+    #: Who may not take it, because somebody else is to do it: workers, and all workers of principals.
+    barred_workers: tuple[Uid, ...] = ()
+    barred_principals: tuple[Uid, ...] = ()
 
     def born_with(self) -> dict[str, Any] | None:
         """The data of the fact ``subject.submitted``: whatever differs from the defaults."""
@@ -118,6 +124,7 @@ class SubmitSubject(Request):
         }
         if self.slots > 1:
             values |= {"slots_total": self.slots, "slots_free": self.slots}
+        values |= {name: sorted(set(uids)) for name in BARS if (uids := getattr(self, name))}
         given = {k: v for k, v in values.items() if v is not None}
         return {"set": given} if given else None
 
@@ -171,6 +178,7 @@ def _around(template: str, queue_key: str | None, ready: bool) -> tuple[str, str
 _BARE = frozenset({"template", "queue_key", "properties", "ready"})
 _BORN_WITH = frozenset({
     "priority", "ready_at", "due_at", "max_attempts", "next_action_key", "site", "platform", "assay", "slots",
+    *BARS,
 })  # fmt: skip
 
 

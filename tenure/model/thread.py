@@ -19,6 +19,7 @@ from tenure.model.fact import Fact
 from tenure.model.hold import Hold
 from tenure.model.json_text import from_instant
 from tenure.model.queue import RetryPolicy
+from tenure.model.requests import BARS
 from tenure.model.states import HoldState, HoldStatus, LeaseStatus, RecordStatus, Resolution, State
 
 FOREVER = datetime(9999, 12, 31, tzinfo=UTC)
@@ -92,6 +93,7 @@ def _stamp(envelope: Envelope, fact: Fact, data: Mapping[str, Any], before: Enve
     changes: dict[str, Any] = {k: from_instant(v) if k in _TIMES else v for k, v in data.get("set", {}).items()}
     if "hold_state" in changes:
         changes["hold_state"] = HoldState(changes["hold_state"])
+    changes |= {name: tuple(changes[name]) for name in BARS if name in changes}
     assert fact.state is not None and fact.revision is not None
     return replace(
         envelope, state=State(fact.state), revision=fact.revision, next_queue_key=fact.queue_key, seq=fact.seq,

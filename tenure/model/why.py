@@ -46,26 +46,33 @@ def _place(queue: Queue, ahead: int) -> Reason:
 
 def _workers(situation: Situation, queue: Queue, now: datetime) -> list[Reason]:
     online = [w for w in situation.workers if takes_claims(w, now)]
-    able, busy, lacking = [], [], []
+    able, busy, lacking, barred = [], [], [], []
     for worker in online:
         no = refusal(worker, queue, situation.live_leases.get(worker.uid, 0))
-        if no is None:
+        if (no is None or isinstance(no, WorkerAtLimit)) and situation.thread.envelope.bars(worker):
+            barred.append(worker)
+        elif no is None:
             able.append(worker)
         elif isinstance(no, WorkerAtLimit):
             busy.append(worker)
         elif isinstance(no, CapabilityMismatch):
             lacking.append(worker)
+    done_before = [_by_another(situation, barred, alone=not able and not busy)] if barred else []
     if able:
         return [
+            *done_before,
             Reason("claimable_by", f"{len(able)} online worker(s) may take it now.", "Nothing is in the way.",
-                   {"workers": [_name(w) for w in able[:20]]}, blocking=False)
+                   {"workers": [_name(w) for w in able[:20]]}, blocking=False),
         ]  # fmt: skip
     if busy:
         return [
+            *done_before,
             Reason("workers_at_limit", f"All {len(busy)} workers that could take it are at their concurrency limit.",
                    "Wait for one to finish, start another, or raise max_concurrent_leases.",
-                   {"workers": [_name(w) for w in busy[:20]]})
+                   {"workers": [_name(w) for w in busy[:20]]}),
         ]  # fmt: skip
+    if done_before:
+        return done_before
     if lacking:
         missing = sorted({c for w in lacking for c in missing_capabilities(w, queue)})
         return [
@@ -77,6 +84,19 @@ def _workers(situation: Situation, queue: Queue, now: datetime) -> list[Reason]:
         Reason("no_worker_online", f"No online worker serves queue {queue.queue_key}.", "Start a worker for it.",
                {"required": list(queue.required_worker_capabilities), "registered": len(situation.workers)})
     ]  # fmt: skip
+
+
+def _by_another(situation: Situation, barred: Sequence[Worker], *, alone: bool) -> Reason:
+    env = situation.thread.envelope
+    others = "No other worker that could take it is online." if alone else "Others may take it."
+    return Reason(
+        "by_another", f"It is done again by somebody else; {len(barred)} online worker(s) did it before. {others}",
+        "Start a worker that is somebody else's, or let another person take it." if alone else "Wait for one of them.",
+        {"barred": [_name(w) for w in barred[:20]],
+         "barred_workers": [euid.format_euid(euid.WORKER, uid) for uid in env.barred_workers],
+         "barred_principals": [euid.format_euid(euid.PRINCIPAL, uid) for uid in env.barred_principals]},
+        blocking=alone,
+    )  # fmt: skip
 
 
 def _name(worker: Worker) -> dict[str, str]:

@@ -40,7 +40,7 @@ _NAMED = {
     "last_record": euid.RECORD, "record": euid.RECORD, "hold": euid.HOLD, "dead_letter": euid.DEAD_LETTER,
     "ended": euid.LEASE, "outputs": euid.SUBJECT, "leases": euid.LEASE, "attempt": euid.LEASE,
     "principal": euid.PRINCIPAL, "owner": euid.PRINCIPAL, "access_token": euid.ACCESS_TOKEN,
-    "next_before": euid.SUBJECT,
+    "next_before": euid.SUBJECT, "barred_workers": euid.WORKER, "barred_principals": euid.PRINCIPAL,
 }  # fmt: skip
 #: The same for fields of objects alone: as keys of data these words may mean anything.
 _FIELDS = {

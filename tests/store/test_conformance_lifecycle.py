@@ -567,3 +567,23 @@ def test_shared_subject_cannot_wait_for_outside_work(bench: Bench) -> None:
     bench.subject(slots=2)
 
     assert bench.error(bench.dispatch_external, bench.run_it(bench.worker())).code == "invalid_transition"
+
+
+def test_whom_a_submission_bars_never_takes_it(bench: Bench) -> None:
+    bench.define_queue("q")
+    ada, bob = bench.worker("ada"), bench.worker("bob")
+    barred = bench.subject(barred_workers=(ada.uid,), priority=9)
+    free = bench.subject()
+    assert [lease.subject for lease in bench.claim(ada, "q", limit=5)] == [free]
+    assert [lease.subject for lease in bench.claim(bob, "q", limit=5)] == [barred]
+    assert bench.envelope(barred).barred_workers == (ada.uid,)
+
+
+def test_many_submissions_bar_each_whom_it_names(bench: Bench) -> None:
+    bench.define_queue("q")
+    ada, bob = bench.worker("ada"), bench.worker("bob")
+    requests = [{"queue_key": "q", "barred_workers": (uid,)} for uid in (ada.uid, bob.uid) * 5]
+    bench.submit_many(requests)
+    taken = {w.worker_key: {lease.subject for lease in bench.claim(w, "q", limit=50)} for w in (ada, bob)}
+    assert {key: len(subjects) for key, subjects in taken.items()} == {"ada": 5, "bob": 5}
+    assert not taken["ada"] & taken["bob"]

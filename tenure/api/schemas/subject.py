@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from tenure.api.schemas.attempt import Attempt
 from tenure.api.schemas.dead_letter import DeadLetter
-from tenure.api.schemas.fields import RecordName, Revision, Seq, SubjectName, TenantName
+from tenure.api.schemas.fields import PrincipalName, RecordName, Revision, Seq, SubjectName, TenantName, WorkerName
 from tenure.api.schemas.hold import Hold
 from tenure.model.states import HoldState, State
 
@@ -57,6 +57,10 @@ class Execution(BaseModel):
     site: str | None
     platform: str | None
     assay: str | None
+    barred_workers: list[WorkerName] = Field(
+        description="Who did it before and may not take it: it is done again by somebody else."
+    )
+    barred_principals: list[PrincipalName] = Field(description="None of their workers may take it either.")
 
 
 class Reason(BaseModel):
@@ -93,6 +97,7 @@ _EXAMPLE: dict[str, Any] = {
         "retry_at": None, "attempt_count": 0, "max_attempts_override": None, "hold_state": "ACTIVE",
         "hold_reason": "broken seal", "cancel_requested": False, "terminal": False, "slots_total": 1, "slots_free": 1,
         "slots_done": 0, "last_record": None, "site": None, "platform": None, "assay": None,
+        "barred_workers": [], "barred_principals": [],
     },
     "leases": [], "holds": [], "dead_letter": None, "visible": False,
     "reasons": [{

@@ -177,6 +177,11 @@ def _check_claimable(unfolding: Unfolding, request: ClaimItems, context: Context
             f"The subject cannot be claimed: {' '.join(r.message for r in blocking)}", blocking[0].remedy,
             reasons=[r.as_dict() for r in blocking],
         )  # fmt: skip
+    if env.bars(context.workers[request.worker]):
+        raise NotClaimable(
+            "It is to be done by somebody else: this worker, or its owner, did it before.",
+            "Let a worker take it that is another's.", reasons=[{"code": "by_another"}],
+        )  # fmt: skip
     mine = [a for a in unfolding.thread.attempts.values() if a.worker == request.worker]
     if env.shared and any(a.lease_status in (LeaseStatus.ACTIVE, LeaseStatus.COMPLETED) for a in mine):
         raise NotClaimable(

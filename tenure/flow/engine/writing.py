@@ -42,7 +42,7 @@ def write(flow: Flow, caller: Caller, moved: Sequence[Moving]) -> Op[list[tuple[
         yield from _checkpoint(flow, told)
     if again:
         yield from flow.storage.add_runnables(again)
-    return (yield from _submit(caller, planned)) if planned else []
+    return (yield from _submit(flow, caller, planned)) if planned else []
 
 
 def _plan(flow: Flow, caller: Caller, moved: Sequence[Moving]) -> Op[tuple[list[Planned], list[RunnableRow]]]:
@@ -107,14 +107,15 @@ def _checkpoint(flow: Flow, told: Sequence[Moving]) -> Op[None]:
             moving.covered = moving.end.rev
 
 
-def _submit(caller: Caller, planned: Sequence[Planned]) -> Op[list[tuple[Moving, Ended]]]:
+def _submit(flow: Flow, caller: Caller, planned: Sequence[Planned]) -> Op[list[tuple[Moving, Ended]]]:
     templates = yield from templates_by_code(caller, {command.template for _, command, _ in planned})
     news: list[tuple[Moving, Ended]] = []
     items: list[tuple[Planned, Submission]] = []
     for one in planned:
         moving, command, subject = one
         try:
-            submission = checked(_request(moving, command), templates)
+            barred = (yield from _barred(flow, caller, moving.uid, command.not_by)) if command.not_by else {}
+            submission = checked(_request(moving, command, barred), templates)
         except (TenureError, ValidationError) as error:
             news.append((moving, _unfit(command, error)))
             continue
@@ -139,18 +140,27 @@ def _submit(caller: Caller, planned: Sequence[Planned]) -> Op[list[tuple[Moving,
     return news
 
 
+def _barred(flow: Flow, caller: Caller, run: int, runnables: Sequence[str]) -> Op[dict[str, tuple[int, ...]]]:
+    """The workers that did these runnables, and the principals that own them: neither is to do it again."""
+    known = yield from flow.storage.subjects_of([(run, key) for key in runnables])
+    doers = yield from flow.storage.doers(caller.tenant, [subject for subject, _ in known.values()])
+    owners = {owner for owner in doers.values() if owner is not None}
+    told = {"barred_workers": tuple(sorted(doers)), "barred_principals": tuple(sorted(owners))}
+    return {name: uids for name, uids in told.items() if uids}
+
+
 def _without_queue(item: Submission, templates: Mapping[str, Template]) -> Submission:
     request = item.request.model_copy(update={"queue_key": None, "ready": False})
     return replace(checked(request, dict(templates)), uid=item.uid, in_run=True, retry=item.retry)
 
 
-def _request(moving: Moving, command: Submit) -> SubmitSubject:
+def _request(moving: Moving, command: Submit, barred: Mapping[str, Any]) -> SubmitSubject:
     payload: Any = command.payload
     return SubmitSubject(
         template=command.template, queue_key=command.queue, next_action_key=command.action,
         properties=dict(payload) if isinstance(payload, Mapping) else {"value": payload},
         name=f"{moving.row.name}: {command.runnable}", priority=command.priority, due_at=command.deadline,
-        max_attempts=command.max_attempts, slots=command.slots, correlation_id=moving.row.correlation_id,
+        max_attempts=command.max_attempts, slots=command.slots, correlation_id=moving.row.correlation_id, **barred,
     )  # fmt: skip
 
 

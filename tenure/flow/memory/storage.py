@@ -13,6 +13,7 @@ from tenure.flow.port import RunFilter, Standing
 from tenure.flow.rows import RunnableRow, RunRow, ScheduleRow, WorkflowRow
 from tenure.model.attempt import attempt_of
 from tenure.model.fact import Fact
+from tenure.model.fact_types import COMPLETED, FAILED
 from tenure.model.states import TERMINAL
 from tenure.store.memory import MemoryStore
 from tenure.store.memory.room import Room, operation
@@ -146,6 +147,14 @@ class MemoryFlow(Room):
         """See ``FlowStorage.runnables_of``."""
         known = self.tables.runnables
         return {uid: known[uid] for uid in sorted(subjects) if uid in known and known[uid].tenant == tenant}
+
+    @operation
+    def doers(self, tenant: int, subjects: Sequence[int]) -> dict[int, int | None]:
+        """See ``FlowStorage.doers``."""
+        data = self._data
+        told = (fact for subject in subjects for fact in data.facts[subject] if fact.tenant == tenant)
+        workers = {fact.worker for fact in told if fact.type in (COMPLETED, FAILED) and fact.worker is not None}
+        return {uid: data.workers[uid].owner for uid in sorted(workers)}
 
     @operation
     def standings(self, runs: Sequence[int], *, everything: bool) -> list[Standing]:

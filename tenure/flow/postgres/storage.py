@@ -106,6 +106,11 @@ class PostgresFlow:
         found = yield Statement("runnables_of_subjects", {"tenant": tenant, "subjects": sorted(subjects)})
         return {row["subject"]: _runnable(row) for row in found}
 
+    def doers(self, tenant: int, subjects: Sequence[int]) -> Op[dict[int, int | None]]:
+        """See ``FlowStorage.doers``."""
+        found = yield Statement("doers_of_runnables", {"tenant": tenant, "subjects": sorted(subjects)})
+        return {row["worker"]: row["owner"] for row in found}
+
     def standings(self, runs: Sequence[int], *, everything: bool) -> Op[list[Standing]]:
         """See ``FlowStorage.standings``."""
         found = yield Statement("runnables_of_runs", {"runs": sorted(runs), "all": everything})

@@ -90,6 +90,7 @@ class Claiming(Working):
             and thread.envelope.slots_free > 0
             and request.subject in (None, thread.envelope.uid)
             and not (thread.envelope.shared and _worked_on_by(thread, request.worker))
+            and not thread.envelope.bars(self._data.workers[request.worker])
             and is_visible(thread, queue, now)
         ]
         return sorted(found, key=lambda thread: order_key(thread.envelope))

@@ -15,6 +15,7 @@ from tenure.model.hold import Hold
 from tenure.model.json_text import instant
 from tenure.model.principal import AccessToken, Principal
 from tenure.model.queue import Queue, RetryPolicy
+from tenure.model.requests import BARS
 from tenure.model.states import HoldState, HoldStatus, LeaseStatus, RecordStatus, Resolution, State
 from tenure.model.thread import SubjectThread
 from tenure.model.worker import Worker
@@ -33,6 +34,7 @@ def envelope(row: Row) -> Envelope:
     """The envelope of a row of ``execution`` joined with its template's code."""
     values = {name: row[name] for name in _ENVELOPE}
     values |= {"state": State(row["state"]), "hold_state": HoldState(row["hold_state"]), "head": bytes(row["head"])}
+    values |= {name: tuple(row[name] or ()) for name in BARS}
     return Envelope(**values)
 
 

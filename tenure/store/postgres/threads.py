@@ -20,7 +20,10 @@ from tenure.store.records import Loaded, Target
 
 _UIDS_AHEAD = 4
 _ENVELOPE = [
-    f.name for f in fields(Envelope) if f.name not in ("template", "created_at", "tenant", "site", "platform", "assay")
+    f.name
+    for f in fields(Envelope)
+    if f.name
+    not in ("template", "created_at", "tenant", "site", "platform", "assay", "barred_workers", "barred_principals")
 ]
 _FACT = [f.name for f in fields(Fact) if f.name != "position"]
 

@@ -207,6 +207,14 @@ def reason_told(reason: Reason) -> dict[str, Any]:
     }  # fmt: skip
 
 
+def _barred(standing: Standing) -> str:
+    """Who did it before, and does not do it again."""
+    env = standing.situation.thread.envelope
+    keys = {worker.uid: worker.worker_key for worker in standing.situation.workers}
+    workers = [keys.get(uid, euid.format_euid(euid.WORKER, uid)) for uid in env.barred_workers]
+    return ", ".join(workers + [euid.format_euid(euid.PRINCIPAL, uid) for uid in env.barred_principals])
+
+
 def _fields(told: list[tuple[str, cells.Cell | None]]) -> list[dict[str, Any]]:
     return [{"label": label, "cell": cell} for label, cell in told if cell is not None]
 
@@ -226,6 +234,7 @@ def _envelope(standing: Standing) -> list[dict[str, Any]]:
         ("Retry", cells.until(env.retry_at) if env.retry_at else None),
         ("Due", cells.until(env.due_at) if env.due_at else None),
         ("Slots", cells.text(f"{env.slots_free} free, {env.slots_done} done of {env.slots_total}") if env.shared else None),
+        ("Not for", cells.text(_barred(standing)) if env.barred_workers or env.barred_principals else None),
         ("Hold", cells.text(env.hold_state)),
         ("Cancel requested", cells.text(env.cancel_requested) if env.cancel_requested else None),
         ("Site", cells.text(env.site) if env.site else None),

@@ -3,7 +3,7 @@
 -- Their time is that after the last lock: not before another lease's end, which may have come while this waited for its worker.
 with clock as materialized (select tenure.now() as now),
 w as materialized (
-    select uid, worker_type, status, drain_requested, capabilities, site_scope, platform_scope, assay_scope, incarnation,
+    select uid, owner, worker_type, status, drain_requested, capabilities, site_scope, platform_scope, assay_scope, incarnation,
         max_concurrent_leases
     from tenure.worker where uid = %(worker)s and (tenant = %(tenant)s) is true for no key update),
 q as materialized (
@@ -13,7 +13,7 @@ q as materialized (
             and not former.subject_template_codes <@ q.subject_template_codes) as took_over
     from tenure.queue q where q.tenant = %(tenant)s and q.queue_key = %(queue_key)s and q.retired_at is null),
 gate as materialized (
-    select q.uid as queue, q.tenant, q.queue_key, q.subject_template_codes, q.took_over, q.eligible_states, q.site_scope, q.platform_scope, q.assay_scope, w.uid as worker,
+    select q.uid as queue, q.tenant, q.queue_key, q.subject_template_codes, q.took_over, q.eligible_states, q.site_scope, q.platform_scope, q.assay_scope, w.uid as worker, w.owner,
         w.incarnation, clock.now, coalesce(%(ttl)s::int, q.lease_ttl_seconds) as ttl,
         jsonb_build_object('ttl', coalesce(%(ttl)s::int, q.lease_ttl_seconds), 'started', %(start)s::boolean)
             || case when w.incarnation = 1 then '{}'::jsonb else jsonb_build_object('incarnation', w.incarnation) end as data,
@@ -65,6 +65,7 @@ taken as materialized (
             and (e.slots_total = 1 or (
                 select a.uid from tenure.attempt a
                 where a.subject = e.uid and a.worker = g.worker and a.shared and a.lease_status in ('ACTIVE', 'COMPLETED') limit 1) is null)
+            and (e.barred_workers is null or (g.worker = any (e.barred_workers) or g.owner = any (e.barred_principals)) is not true)
         order by -e.priority, coalesce(e.due_at, 'infinity'::timestamptz), e.eligible_at, e.created_at, e.uid
         limit case when g.fits and not g.due and not g.lapsed then greatest(g.room, 0) else 0 end
         for no key update of e skip locked) e),

@@ -34,11 +34,14 @@ told as (
     from fresh),
 written as (
     insert into tenure.execution (uid, tenant, created_at, ready_at, due_at, priority, slots_total, slots_free, max_attempts_override,
-        next_queue_key, next_action_key, site, platform, assay, seq, revision, state, head, deferred, in_run)
+        next_queue_key, next_action_key, site, platform, assay, seq, revision, state, head, deferred, in_run,
+        barred_workers, barred_principals)
     select uid, %(tenant)s, now, (set ->> 'ready_at')::timestamptz, (set ->> 'due_at')::timestamptz, coalesce((set ->> 'priority')::smallint, 0),
         coalesce((set ->> 'slots_total')::smallint, 1), coalesce((set ->> 'slots_free')::smallint, 1), (set ->> 'max_attempts_override')::int,
         %(queue_key)s, set ->> 'next_action_key', set ->> 'site', set ->> 'platform', set ->> 'assay', 1, 1, %(state)s::tenure.state, hash,
-        coalesce((set ->> 'ready_at')::timestamptz > now, false), %(in_run)s
+        coalesce((set ->> 'ready_at')::timestamptz > now, false), %(in_run)s,
+        case when set ? 'barred_workers' then tenure.uids(set -> 'barred_workers') end,
+        case when set ? 'barred_principals' then tenure.uids(set -> 'barred_principals') end
     from fresh)
 select gate.open, clock.now, fresh.uid, fresh.ordinal,
     case when %(notify)s and fresh.ordinal = 1 then pg_notify('tenure_work', %(tenant)s || ' ' || %(queue_key)s) end as hint
