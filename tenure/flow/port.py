@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Protocol
 
+from tenure.flow.handing_over import ShortCut
 from tenure.flow.journal import Append, JournalStorage, Position
 from tenure.flow.rows import RunnableRow, RunRow, ScheduleRow, WorkflowRow
 from tenure.model.fact import Fact
@@ -47,6 +48,11 @@ class FlowStorage(Protocol):
     @property
     def journal(self) -> JournalStorage:
         """The facts of runs."""
+        ...
+
+    @property
+    def short_cut(self) -> ShortCut | None:
+        """Statements made for plain ends of steps, where there are such."""
         ...
 
     def workflow(self, tenant: int, name: str, version: int | None = None) -> Op[WorkflowRow | None]:

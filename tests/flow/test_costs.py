@@ -56,14 +56,17 @@ class Counted:
             return stop.value
 
 
-def statements_of_completing(lab: FlowLab, count: int) -> Counter[str]:
+def statements_of_completing(lab: FlowLab, count: int, *, keyed: bool = False) -> Counter[str]:
     started = lab.run(start_many, [Start("order", {"n": n}) for n in range(count)])
     assert all(run.status == "RUNNING" for run in started)
     leases = lab.take(limit=count)
     requests = [
-        CompleteExecution(lease=one.lease, worker=lab.worker.uid, token_hash=one.token.digest, result={"n": 1})
+        CompleteExecution(
+            lease=one.lease, worker=lab.worker.uid, token_hash=one.token.digest, result={"n": 1},
+            idempotency_key=f"done {one.lease}" if keyed else None,
+        )
         for one in leases
-    ]
+    ]  # fmt: skip
     counted = Counted()
     outcomes = lab.run(lambda caller: counted.of(complete_many(caller, requests)))
     assert all(isinstance(outcome, ActionResult) for outcome in outcomes)
@@ -79,6 +82,16 @@ def test_ending_many_steps_costs_as_many_statements_as_ending_one(lab: FlowLab) 
     one = statements_of_completing(lab, 1)
     lab.drain()
     many = statements_of_completing(lab, 300)
+    assert many == one == {"complete_plain": 1, "look_at_steps": 1, "hand_over": 1}
+
+
+def test_what_takes_the_common_way_costs_a_constant_number_of_statements_too(lab: FlowLab) -> None:
+    lab.define(task("one", on_ok="two"), task("two", input="$.outputs.one"))
+    statements_of_completing(lab, 1, keyed=True)
+    lab.drain()
+    one = statements_of_completing(lab, 1, keyed=True)
+    lab.drain()
+    many = statements_of_completing(lab, 300, keyed=True)
     assert many == one
     follow = {
         name: n

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import ChainMap
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
@@ -13,7 +13,7 @@ import jsonschema
 from tenure.engine.caller import Caller
 from tenure.flow.engine.ends import end_of_run
 from tenure.flow.engine.moving import Moving, Pool, UidsNeeded, Verb
-from tenure.flow.engine.values import fetch, payload_ref
+from tenure.flow.engine.values import fetch, is_of_map, payload_ref
 from tenure.flow.journal import Position
 from tenure.flow.model.commands import StartChild
 from tenure.flow.model.data import INPUT, DataNeeded
@@ -60,7 +60,22 @@ class Deciding:
             begun = yield from self._all(pending)
             pending = yield from self._children(begun)
 
-    def _all(self, pending: list[tuple[Moving, list[Verb]]]) -> Op[list[Moving]]:
+    def know(self, values: Mapping[str, Any], uids: Iterable[int]) -> None:
+        """Data by reference, and fresh uids, that need not be fetched."""
+        self._values |= values
+        self._pool.uids += uids
+
+    def alone(self, work: Sequence[tuple[Moving, Sequence[Verb]]]) -> Op[None]:
+        """Make the decisions on these runs, and begin no child; none on one that needs what the items of a map gave."""
+        yield from self._all([(moving, list(verbs)) for moving, verbs in work], maps=False)
+
+    def draw(self, count: int) -> Op[list[int]]:
+        """Fresh uids, of which no decision makes use."""
+        if (short := self._pool.taken + count - len(self._pool.uids)) > 0:
+            self._pool.uids += yield from self.caller.store.fresh_uids(short)
+        return [next(self._pool) for _ in range(count)]
+
+    def _all(self, pending: list[tuple[Moving, list[Verb]]], *, maps: bool = True) -> Op[list[Moving]]:
         decided = [moving for moving, _ in pending]
         while pending:
             needed: set[str] = set()
@@ -69,7 +84,10 @@ class Deciding:
                 try:
                     self._make(moving, verbs)
                 except DataNeeded as more:
-                    needed |= more.refs
+                    if maps or not any(is_of_map(ref) for ref in more.refs):
+                        needed |= more.refs
+                    else:
+                        verbs.clear()
                 except UidsNeeded:
                     short = True
             pending = [(moving, verbs) for moving, verbs in pending if verbs]

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from tenure.engine.caller import Caller
 from tenure.flow.engine.following import follow
+from tenure.flow.engine.handing_over import hand_over
 from tenure.flow.model.definition import WorkflowDefinition
 from tenure.flow.port import FlowStorage
 from tenure.model.decisions.unfolding import Unfolding
 from tenure.model.errors import InvalidRequest
+from tenure.model.result import ActionResult
 from tenure.store.operation import Op
+from tenure.store.records import Finish
 
 
 class Flow:
@@ -24,6 +27,12 @@ class Flow:
         """See ``tenure.engine.caller.Follower``."""
         if any(unfolding.thread.in_run for unfolding in unfoldings):
             yield from follow(self, caller, unfoldings)
+
+    def finish(self, caller: Caller, worker: int, finishes: Sequence[Finish]) -> Op[Mapping[int, ActionResult]]:
+        """See ``tenure.engine.caller.Finisher``: plain ends of steps."""
+        if self.storage.short_cut is None:
+            return {}
+        return (yield from hand_over(self, self.storage.short_cut, caller.without_followers(), worker, finishes))
 
     def definitions(self, tenant: int, uids: Iterable[int]) -> Op[dict[int, WorkflowDefinition]]:
         """Definitions by uid. They are immutable, so what was read once is not read again."""

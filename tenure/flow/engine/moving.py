@@ -144,12 +144,13 @@ def fold_runs(flow: Flow, caller: Caller, uids: Iterable[int]) -> Op[dict[int, M
         if isinstance(journal, JournalCorrupt) or journal is None:
             _log.error("run %s cannot go on: %s", euid.format_euid(euid.RUN, uid), journal or "its facts are gone")
             continue
-        state, covered = yield from _folded(flow, journal)
+        state, covered = yield from fold_journal(flow, journal)
         found[uid] = Moving(row, definitions[row.workflow], state, journal.end, covered)
     return found
 
 
-def _folded(flow: Flow, journal: Journal) -> Op[tuple[RunState, int]]:
+def fold_journal(flow: Flow, journal: Journal) -> Op[tuple[RunState, int]]:
+    """The state of a run, and the revision of the checkpoint behind it (0: none was of use)."""
     if journal.checkpoint is None:
         return fold(journal.entries, journal.thread), 0
     state = from_checkpoint(journal.checkpoint.state)

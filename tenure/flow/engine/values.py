@@ -31,6 +31,11 @@ def payload_ref(uid: int) -> str:
     return f"{SIGNAL}:{uid}"
 
 
+def is_of_map(ref: str) -> bool:
+    """Whether it is the reference of what all items of a map gave."""
+    return ref.startswith(f"{MAP}:")
+
+
 def fetch(flow: Flow, caller: Caller, refs: Iterable[str]) -> Op[dict[str, Any]]:
     """The values behind references; what is not there is None."""
     wanted: dict[str, list[str]] = defaultdict(list)

@@ -39,7 +39,7 @@ def write(flow: Flow, caller: Caller, moved: Sequence[Moving]) -> Op[list[tuple[
         ends = yield from flow.storage.append([moving.append() for moving in told])
         for moving, end in zip(told, ends, strict=True):
             moving.written(end)
-        yield from _checkpoint(flow, told)
+        yield from keep_checkpoints(flow, told)
     if again:
         yield from flow.storage.add_runnables(again)
     return (yield from _submit(flow, caller, planned)) if planned else []
@@ -97,7 +97,8 @@ def _links(
     return links
 
 
-def _checkpoint(flow: Flow, told: Sequence[Moving]) -> Op[None]:
+def keep_checkpoints(flow: Flow, told: Sequence[Moving]) -> Op[None]:
+    """Keep checkpoints of those that have grown by so much since the last."""
     due = [moving for moving in told if moving.end.rev - moving.covered >= EVERY]
     if due:
         yield from flow.storage.journal.put_checkpoints(
@@ -115,7 +116,7 @@ def _submit(flow: Flow, caller: Caller, planned: Sequence[Planned]) -> Op[list[t
         moving, command, subject = one
         try:
             barred = (yield from _barred(flow, caller, moving.uid, command.not_by)) if command.not_by else {}
-            submission = checked(_request(moving, command, barred), templates)
+            submission = checked(request_of(moving, command, barred), templates)
         except (TenureError, ValidationError) as error:
             news.append((moving, _unfit(command, error)))
             continue
@@ -154,7 +155,8 @@ def _without_queue(item: Submission, templates: Mapping[str, Template]) -> Submi
     return replace(checked(request, dict(templates)), uid=item.uid, in_run=True, retry=item.retry)
 
 
-def _request(moving: Moving, command: Submit, barred: Mapping[str, Any]) -> SubmitSubject:
+def request_of(moving: Moving, command: Submit, barred: Mapping[str, Any]) -> SubmitSubject:
+    """The submission of what a run plans, for all but those who are ``barred`` from it."""
     payload: Any = command.payload
     return SubmitSubject(
         template=command.template, queue_key=command.queue, next_action_key=command.action,

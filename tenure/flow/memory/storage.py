@@ -23,6 +23,8 @@ from tenure.store.operation import Op
 class MemoryFlow(Room):
     """Implements ``tenure.flow.port.FlowStorage`` beside a ``MemoryStore``; ``journal`` may be another adapter."""
 
+    short_cut = None
+
     def __init__(self, store: MemoryStore, journal: JournalStorage | None = None) -> None:
         super().__init__(store.data)
         self.tables = FlowTables(store.data)

@@ -32,7 +32,7 @@ from tenure.store.postgres.store import PostgresStore
 
 _RUN = [f.name for f in fields(RunRow) if f.name not in ("seq", "head")]
 _RUNNABLE = [f.name for f in fields(RunnableRow)]
-_FACT = (
+FACT = (
     "thread", "seq", "tenant", "at", "type", "actor", "idempotency_key", "correlation_id", "causation_id", "trace_id",
     "payload_hash", "data", "hash",
 )  # fmt: skip
@@ -88,8 +88,8 @@ class PostgresJournal:
             "grown": sorted(append.thread for append in grown),
             "expected": json.dumps({str(append.thread): append.expected_rev for append in grown}),
             "runs": json.dumps([_standing(append, end) for append, _, end in todo]),
-            "facts": json.dumps([_values(fact, _FACT) for _, facts, _ in todo for fact in facts]),
-            "runnables": json.dumps([_values(r, _RUNNABLE) for append, _, _ in todo for r in append.runnables]),
+            "facts": json.dumps([values_of(fact, FACT) for _, facts, _ in todo for fact in facts]),
+            "runnables": json.dumps([values_of(r, _RUNNABLE) for append, _, _ in todo for r in append.runnables]),
             "payloads": json.dumps([
                 {"uid": uid, "tenant": append.tenant, "run": append.thread, "data": data}
                 for append, _, _ in todo for uid, data in append.payloads.items()
@@ -133,12 +133,12 @@ class PostgresJournal:
     def load_many(self, threads: Sequence[int], format: int) -> Op[dict[int, Journal | JournalCorrupt]]:  # noqa: A002
         """See ``JournalStorage.load_many``."""
         params = {"uids": sorted(threads), "format": format, "after": None, "limit": _EVERYTHING}
-        return {row["uid"]: _journal(row, format) for row in (yield Statement("journal_load", params))}
+        return {row["uid"]: journal_of(row, format) for row in (yield Statement("journal_load", params))}
 
     def put_checkpoints(self, checkpoints: Sequence[Checkpoint]) -> Op[None]:
         """See ``JournalStorage.put_checkpoints``."""
         if checkpoints:
-            values = [_values(c, ("thread", "rev", "head", "format", "state")) for c in checkpoints]
+            values = [values_of(c, ("thread", "rev", "head", "format", "state")) for c in checkpoints]
             yield Statement("put_checkpoints", {"checkpoints": json.dumps(values)})
 
     def threads(self, after: int, limit: int) -> Op[list[int]]:
@@ -151,7 +151,8 @@ class PostgresJournal:
         return Checkpoint(**(found[0] | {"head": bytes(found[0]["head"])})) if found else None
 
 
-def _journal(row: rows.Row, format_: int) -> Journal | JournalCorrupt:
+def journal_of(row: rows.Row, format_: int) -> Journal | JournalCorrupt:
+    """A journal from a row of ``journal_load``, or what is wrong with it."""
     thread, end = row["uid"], Position(row["seq"], bytes(row["head"]))
     checkpoint = None
     if row["rev"] is not None:
@@ -193,11 +194,12 @@ def _standing(append: Append, end: Position) -> dict[str, Any]:
     begins = append.expected_rev == 0
     if append.row is None and begins:
         raise InvalidRequest("A run begins with its row.", "Give the row with the first entries.")
-    shown = _values(append.row, _RUN) if append.row is not None else {"uid": append.thread}
+    shown = values_of(append.row, _RUN) if append.row is not None else {"uid": append.thread}
     return shown | {"begins": begins, "stands": append.row is not None, "seq": end.rev, "head": end.head.hex()}
 
 
-def _values(value: Any, names: Sequence[str]) -> dict[str, Any]:
+def values_of(value: Any, names: Sequence[str]) -> dict[str, Any]:
+    """These fields of a value as the JSON parameters of statements carry them."""
     return {name: rows.as_json(getattr(value, name)) for name in names}
 
 

@@ -9,7 +9,9 @@ from typing import Any
 
 from tenure.flow.journal import Append, Position
 from tenure.flow.port import RunFilter, Standing
+from tenure.flow.postgres.handing_over import PostgresShortCut
 from tenure.flow.postgres.journal import PostgresJournal
+from tenure.flow.postgres.rows import run_of
 from tenure.flow.rows import RunnableRow, RunRow, ScheduleRow, WorkflowRow
 from tenure.model.fact import Fact
 from tenure.model.json_text import canonical_json
@@ -18,7 +20,6 @@ from tenure.store.postgres.rows import Row
 from tenure.store.postgres.store import PostgresStore
 
 _WORKFLOW = [f.name for f in fields(WorkflowRow)]
-_RUN = [f.name for f in fields(RunRow)]
 _SCHEDULE = [f.name for f in fields(ScheduleRow)]
 _RUNNABLE = [f.name for f in fields(RunnableRow)]
 _STANDING = [f.name for f in fields(Standing) if f.name not in ("runnable", "state", "record")]
@@ -34,6 +35,7 @@ class PostgresFlow:
 
     def __init__(self, store: PostgresStore) -> None:
         self.journal = PostgresJournal(store)
+        self.short_cut = PostgresShortCut(store)
 
     def workflow(self, tenant: int, name: str, version: int | None = None) -> Op[WorkflowRow | None]:
         """See ``FlowStorage.workflow``."""
@@ -82,24 +84,24 @@ class PostgresFlow:
     def runs(self, tenant: int | None, uids: Sequence[int]) -> Op[dict[int, RunRow]]:
         """See ``FlowStorage.runs``."""
         found = yield Statement("runs", {"tenant": tenant, "uids": sorted(uids)})
-        return {row["uid"]: _run(row) for row in found}
+        return {row["uid"]: run_of(row) for row in found}
 
     def find_runs(self, tenant: int, keys: Sequence[tuple[str, str]]) -> Op[dict[tuple[str, str], RunRow]]:
         """See ``FlowStorage.find_runs``."""
         params = {"tenant": tenant, "names": [name for name, _ in keys], "keys": [key for _, key in keys]}
-        return {keys[row["item"]]: _run(row) for row in (yield Statement("find_runs", params))}
+        return {keys[row["item"]]: run_of(row) for row in (yield Statement("find_runs", params))}
 
     def list_runs(self, tenant: int, chosen: RunFilter, limit: int, before: int | None) -> Op[list[RunRow]]:
         """See ``FlowStorage.list_runs``."""
         params = {f.name: getattr(chosen, f.name) for f in fields(RunFilter)} | {
             "tenant": tenant, "limit": limit, "before": before if before is not None else _LAST,
         }  # fmt: skip
-        return [_run(row) for row in (yield Statement("list_runs", params))]
+        return [run_of(row) for row in (yield Statement("list_runs", params))]
 
     def children(self, tenant: int, runs: Sequence[int]) -> Op[list[RunRow]]:
         """See ``FlowStorage.children``."""
         found = yield Statement("children_of_runs", {"runs": sorted(runs)})
-        return [_run(row) for row in found if row["tenant"] == tenant]
+        return [run_of(row) for row in found if row["tenant"] == tenant]
 
     def runnables_of(self, tenant: int, subjects: Sequence[int]) -> Op[dict[int, RunnableRow]]:
         """See ``FlowStorage.runnables_of``."""
@@ -179,11 +181,6 @@ def _workflow(row: Row) -> WorkflowRow:
 
 def _schedule(row: Row) -> ScheduleRow:
     return ScheduleRow(**{name: row[name] for name in _SCHEDULE} | {"head": bytes(row["head"])})
-
-
-def _run(row: Row) -> RunRow:
-    values = {name: row[name] for name in _RUN}
-    return RunRow(**values | {"input_hash": bytes(row["input_hash"]), "head": bytes(row["head"])})
 
 
 def _runnable(row: Row) -> RunnableRow:

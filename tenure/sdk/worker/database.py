@@ -116,7 +116,7 @@ class DatabaseTransport:
 
     async def report(self, batch: Sequence[tuple[Held, Report]]) -> Sequence[Outcome | None]:
         """See ``Transport.report``."""
-        return await self._reports.send([report for _, report in batch])
+        return await self._reports.send(batch)
 
     async def renew(self, held: Sequence[Held], ttl_seconds: int | None) -> Mapping[int, object]:
         """See ``Transport.renew``: one statement for all."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import psycopg
 
@@ -12,6 +12,7 @@ from tenure.engine.actions import complete, defer, dispatch, fail, release
 from tenure.engine.caller import Caller
 from tenure.engine.logging import where
 from tenure.model.errors import LawViolation, TenureError
+from tenure.model.queue import STEP_TEMPLATE
 from tenure.model.requests import (
     CompleteExecution,
     DeferExecution,
@@ -21,12 +22,14 @@ from tenure.model.requests import (
     ReleaseLease,
 )  # fmt: skip
 from tenure.model.result import ActionResult
+from tenure.sdk.worker.holding import Held
 from tenure.sdk.worker.link import Link
 from tenure.sdk.worker.transport import Report
 from tenure.store.operation import Op
 from tenure.store.records import Finish
 
 _log = logging.getLogger("tenure.worker")
+_Finishing = Callable[[Caller, int, Sequence[Finish]], Op[Mapping[int, ActionResult]]]
 
 
 class Reporting:
@@ -37,10 +40,21 @@ class Reporting:
         self._caller = caller
         self._worker = worker
 
-    async def send(self, reports: Sequence[Report]) -> list[Outcome | None]:
+    async def send(self, batch: Sequence[tuple[Held, Report]]) -> list[Outcome | None]:
         """An outcome for each report, in order; None for what was done as it was asked."""
+        reports = [report for _, report in batch]
         outcomes: list[Outcome | None] = [None] * len(reports)
-        done = await self._finish([report for report in reports if type(report) is Finish])
+        plain = [(held, report) for held, report in batch if type(report) is Finish]
+        # What a template is made for says which way is likely; what one way leaves is tried the other way.
+        steps = [report for held, report in plain if held.item.template == STEP_TEMPLATE]
+        done = {
+            **await self._finish(complete.finish_many, [r for h, r in plain if h.item.template != STEP_TEMPLATE]),
+            **await self._finish(complete.finish_followed, steps),
+        }
+        if left := [
+            report for held, report in plain if report.lease not in done and held.item.template != STEP_TEMPLATE
+        ]:
+            done |= await self._finish(complete.finish_followed, left)
         rest = [
             (index, _as_request(self._worker, report) if isinstance(report, Finish) else report)
             for index, report in enumerate(reports)
@@ -54,11 +68,11 @@ class Reporting:
                     outcomes[index] = answer
         return outcomes
 
-    async def _finish(self, finishes: Sequence[Finish]) -> Mapping[int, ActionResult]:
+    async def _finish(self, how: _Finishing, finishes: Sequence[Finish]) -> Mapping[int, ActionResult]:
         if not finishes:
             return {}
         try:
-            return await self._link.perform(lambda: complete.finish_many(self._caller, self._worker, finishes))
+            return await self._link.perform(lambda: how(self._caller, self._worker, finishes))
         except (TenureError, psycopg.Error) as error:
             _log.warning("%d reports were refused as one and are sent one by one: %s", len(finishes), where(error))
             return {}

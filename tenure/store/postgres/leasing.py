@@ -121,7 +121,7 @@ class Leasing(Registry):
             },
             plain=True,
         )  # fmt: skip
-        return _Completed(done, worker)
+        return Completed(done, worker)
 
     def renew_plain(
         self, tenant: int, worker: int, incarnation: int, actor: str, leases: Sequence[tuple[int, bytes]],
@@ -165,7 +165,7 @@ def _one(statement: Statement) -> Op[Any]:
 _STATES = {str(state): state for state in State}
 
 
-class _Completed(Mapping[int, ActionResult]):
+class Completed(Mapping[int, ActionResult]):
     """The answers by lease; made only for who asks, since a worker's reports only ask whether there is one."""
 
     def __init__(self, rows: Sequence[Sequence[Any]], worker: int) -> None:
