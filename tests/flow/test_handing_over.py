@@ -70,7 +70,8 @@ def rows(lab: FlowLab, run: Any) -> list[Any]:
     assert lab.connection is not None
     return lab.connection.execute(
         """select k.runnable_key, k.step, k.iteration, k.retry, e.state::text, e.revision, e.seq, e.next_queue_key,
-            e.next_action_key, e.priority, e.due_at - e.created_at, e.max_attempts_override, e.slots_total, s.name, s.properties, t.code,
+            e.next_action_key, e.priority, e.due_at - e.created_at, e.max_attempts_override, e.slots_total, s.name,
+            s.properties, t.code,
             (select array_agg(f.type order by f.seq) from tenure.fact f where f.thread = e.uid),
             (select array_agg(l.relation || ' ' || coalesce(p.runnable_key, 'root') order by l.relation, p.runnable_key)
                 from tenure.link l left join tenure.runnable p on p.subject = l.parent where l.child = e.uid),

@@ -54,12 +54,12 @@ def application(dsn: str, now: datetime) -> Tenure:
 
 def work_until_killed(dsn: str, now: datetime, number: int, when: str) -> None:
     """Drain, and die at the ``number``-th append, before it is sent or after it was answered."""
-    append, seen = text("journal_append"), 0
+    appends, seen = (text("journal_append"), text("hand_over")), 0
     execute = psycopg.AsyncCursor.execute
 
     async def watched(self: Any, query: Any, *args: Any, **kwargs: Any) -> Any:
         nonlocal seen
-        if query != append:
+        if query not in appends:
             return await execute(self, query, *args, **kwargs)
         seen += 1
         if (seen, when) == (number, "before"):
