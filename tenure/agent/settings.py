@@ -14,7 +14,7 @@ from urllib.parse import quote
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, field_validator
 
 from tenure.agent.errors import InvalidSettings
-from tenure.remote.model.fields import Id, Uri
+from tenure.remote.model.fields import Id
 
 STATE_FOLDERS = Path("/var/lib/tenure-agent")
 _NAME = re.compile(r"^[A-Za-z_][A-Za-z0-9_]*$")
@@ -41,7 +41,7 @@ class RunnerSettings(_Section):
 
     command: Text | None = None
     """A line of shell that is run for each submission; by default the input itself is run."""
-    inputs: tuple[Uri, ...] = ()
+    inputs: tuple[Text, ...] = ()
     """Where inputs may come from: prefixes of URIs. Nothing listed: from anywhere."""
     max_input_mib: int = Field(default=1024, ge=1)
     fetch_seconds: Seconds = 600.0
@@ -64,9 +64,9 @@ class RunnerSettings(_Section):
 class ResultSettings(_Section):
     """Where results go, and how long the node keeps its own copy."""
 
-    store: Uri | None = None
+    store: Text | None = None
     """A folder or an fsspec URI; by default the folder ``results`` of the state folder."""
-    buckets: dict[str, Uri] = Field(default_factory=dict)
+    buckets: dict[str, Text] = Field(default_factory=dict)
     """What ``payload_ref.artifact_bucket`` may name, and the store behind each name."""
     max_mib: int | None = Field(default=None, ge=1)
     keep_days: float = Field(default=14.0, ge=0)

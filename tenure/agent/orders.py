@@ -1,0 +1,122 @@
+"""Asks the server for work, again and again: a long poll that is heartbeat, claim and news of cancellations in one."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+
+from tenure.agent import progress
+from tenure.agent.backoff import pause_after
+from tenure.agent.bell import Bell
+from tenure.agent.door import Door
+from tenure.agent.errors import Superseded
+from tenure.agent.settings import AgentSettings
+from tenure.agent.standing import SCHEDULER, SERVER, Standing
+from tenure.agent.store.store import Store
+from tenure.agent.telling import LOG, tell
+from tenure.model.errors import TenureError
+from tenure.remote.model.contracts import NodeOrders, NodePoll
+
+_MOST = 500
+_MOST_TOLD = 5000
+_FIRST, _LONGEST = 1.0, 60.0
+#: Between two polls of which neither had news.
+_LEAST_SECONDS = 1.0
+_NOTE_SECONDS = 10.0
+
+
+class Orders:
+    """A task of the agent's event loop."""
+
+    def __init__(
+        self, door: Door, store: Store, settings: AgentSettings, standing: Standing, agent_id: str,
+        clock: Callable[[], float],
+    ) -> None:  # fmt: skip
+        self.bell = Bell()
+        self._door, self._store, self._settings, self._standing = door, store, settings, standing
+        self._agent_id, self._clock = agent_id, clock
+        self._unknown: set[str] = set()
+        self._noted = float("-inf")
+
+    async def run(self) -> None:
+        """Until it is cancelled. Raises Superseded where another agent is the node now."""
+        failures = 0
+        while True:
+            begun = time.monotonic()
+            try:
+                news = await self._once()
+                failures = 0
+                self._standing.fine(SERVER)
+                self._note_contact()
+                pause = 0.0 if news else _LEAST_SECONDS - (time.monotonic() - begun)
+            except Superseded:
+                raise
+            except TenureError as error:
+                self._standing.troubled(SERVER, f"The server gives no work ({error.code}): {error}")
+                wait = error.evidence.get("retry_after")
+                pause = pause_after(failures, _FIRST, _LONGEST, wait if isinstance(wait, int | float) else None)
+                failures += 1
+            if pause > 0:
+                await asyncio.sleep(pause)
+
+    async def _once(self) -> bool:
+        """One poll; whether there was news. It is broken off where what it said is no longer so."""
+        said = await asyncio.to_thread(self._said)
+        asking = asyncio.create_task(self._door.poll(said))
+        try:
+            while not asking.done():
+                hearing = asyncio.create_task(self.bell.heard())
+                await asyncio.wait({asking, hearing}, return_when=asyncio.FIRST_COMPLETED)
+                hearing.cancel()
+                if not asking.done() and _differs(said, await asyncio.to_thread(self._said)):
+                    return True
+            return await asyncio.to_thread(self._obey, await asking)
+        finally:
+            asking.cancel()
+
+    def _said(self) -> NodePoll:
+        held = self._store.open_executions()
+        room = self._settings.max_executions - len(held)
+        troubles = (self._standing.problem(SCHEDULER), *(each.problem for each in held))
+        ids = [each.execution_id for each in held]
+        canceling = [each.execution_id for each in held if each.cancel_at is not None]
+        return NodePoll(
+            agent_id=self._agent_id, accepting=min(max(room, 0), _MOST) if self._standing.accepts() else 0,
+            wait_seconds=self._settings.poll_seconds, holding=tuple((ids + self._store.owing())[:_MOST_TOLD]),
+            canceling=tuple((canceling + sorted(self._unknown))[:_MOST_TOLD]), draining=self._standing.draining,
+            scheduler=self._standing.scheduler_name,
+            scheduler_problem=next((trouble[:2000] for trouble in troubles if trouble), None),
+        )  # fmt: skip
+
+    def _obey(self, orders: NodeOrders) -> bool:
+        now = self._clock()
+        new = self._store.receive(orders.work, now)
+        for execution_id in new:
+            if execution := self._store.execution(execution_id):
+                tell(execution, "was received.")
+        news = bool(new)
+        for execution_id in orders.cancel:
+            if execution_id in self._unknown:
+                continue
+            before = self._store.execution(execution_id)
+            after = self._store.change(execution_id, lambda execution: progress.cancel_asked(execution, now), now)
+            if after is None:
+                self._unknown.add(execution_id)
+                LOG.warning("The server wants the end of execution %s, which this agent does not know.", execution_id)
+            elif before is not None and before.cancel_at is None and after.cancel_at is not None:
+                tell(after, "is to be cancelled.")
+                news = True
+        return news
+
+    def _note_contact(self) -> None:
+        if time.monotonic() - self._noted >= _NOTE_SECONDS:
+            self._noted = time.monotonic()
+            self._standing.note("last_contact", self._agent_id)
+
+
+def _differs(asked: NodePoll, now: NodePoll) -> bool:
+    """Whether the server should hear at once: whether work is of use, and what is wrong. The rest has time."""
+    return (asked.accepting > 0, asked.draining, asked.scheduler_problem, asked.scheduler) != (
+        now.accepting > 0, now.draining, now.scheduler_problem, now.scheduler,
+    )  # fmt: skip

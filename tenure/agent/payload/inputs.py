@@ -1,0 +1,174 @@
+"""Fetches the input of an execution into its folder: from a file, over HTTP, or by fsspec; bounded and in pieces."""
+
+from __future__ import annotations
+
+import os
+import posixpath
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import BinaryIO
+from urllib.parse import unquote, urlsplit
+
+import httpx
+
+from tenure.agent.durable import sync_folder
+from tenure.agent.errors import AdapterMissing
+from tenure.agent.payload.filesystem import filesystem_of, opened
+from tenure.agent.settings import RunnerSettings
+from tenure.remote.model.fields import Failure
+
+_PIECE = 1 << 20
+_REDIRECTS = 5
+_TIMEOUT = httpx.Timeout(30.0, connect=10.0)
+_GONE = frozenset({400, 401, 403, 404, 405, 410, 414, 451})
+
+
+class InputRefused(Exception):
+    """It will never be had here; ``failure`` says why."""
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(message)
+        self.failure = Failure(code=code, message=message, retryable=False)
+
+
+class InputUnavailable(Exception):
+    """It cannot be had now."""
+
+
+class Interrupted(Exception):
+    """The agent stops."""
+
+
+def fetch(uri: str, target: Path, settings: RunnerSettings, stopping: Callable[[], bool] = lambda: False) -> None:
+    """Bring the input to ``target``, which is there whole or not at all.
+
+    Raises InputRefused, InputUnavailable, Interrupted, and OSError where the node's disk does not take it.
+    """
+    limit = settings.max_input_mib * 2**20
+    new = target.with_name(f".{target.name}.new")
+    size = 0
+    with new.open("wb") as out:
+        for piece in _pieces(uri, settings):
+            size += len(piece)
+            if size > limit:
+                new.unlink()
+                raise InputRefused(
+                    "input_too_large",
+                    f"The input {uri} is larger than {settings.max_input_mib:,} MiB, this node's limit.",
+                )
+            if stopping():
+                raise Interrupted
+            out.write(piece)
+        out.flush()
+        os.fsync(out.fileno())
+    new.replace(target)
+    sync_folder(target.parent)
+
+
+def permitted(uri: str, prefixes: tuple[str, ...]) -> bool:
+    """Whether a URI lies under one of the prefixes: same scheme, same host, a path below. Nothing listed: any."""
+    if not prefixes:
+        return True
+    return any(_below(_place(uri), _place(prefix)) for prefix in prefixes)
+
+
+def _place(uri: str) -> tuple[str, str, str]:
+    parts = urlsplit(uri if "://" in uri else f"file://{uri}")
+    path = unquote(parts.path)
+    if parts.scheme == "file":
+        return "file", "", os.path.realpath(path)  # where links lead to counts, not where they lie
+    return parts.scheme.lower(), parts.netloc.lower(), posixpath.normpath(path) if path else "/"
+
+
+def _below(place: tuple[str, str, str], prefix: tuple[str, str, str]) -> bool:
+    if place[:2] != prefix[:2]:
+        return False
+    folder = prefix[2].rstrip("/")
+    return place[2] == folder or place[2].startswith(f"{folder}/")
+
+
+def _pieces(uri: str, settings: RunnerSettings) -> Iterator[bytes]:
+    _check(uri, settings)
+    scheme = urlsplit(uri).scheme.lower()
+    if scheme in ("", "file"):
+        yield from _from_file(uri)
+    elif scheme in ("http", "https"):
+        yield from _from_http(uri, settings)
+    else:
+        yield from _from_elsewhere(uri)
+
+
+def _check(uri: str, settings: RunnerSettings) -> None:
+    if not permitted(uri, settings.inputs):
+        raise InputRefused(
+            "input_refused", f"This node takes no input from {uri}: see [runner] inputs in its settings."
+        )
+
+
+def _from_file(uri: str) -> Iterator[bytes]:
+    parts = urlsplit(uri)
+    if parts.netloc not in ("", "localhost"):
+        raise InputRefused(
+            "input_refused", f"{uri} names a file of the machine {parts.netloc}; a path has three slashes."
+        )
+    path = Path(unquote(parts.path))
+    try:
+        if not path.is_file():
+            if path.exists():
+                raise InputRefused("input_refused", f"{path} is no file.")
+            raise InputUnavailable(f"There is no file {path} on this node.")
+        with path.open("rb") as file:
+            yield from _read(file)
+    except PermissionError as error:
+        raise InputUnavailable(f"{path} cannot be read: {error.strerror}.") from error
+
+
+def _from_http(uri: str, settings: RunnerSettings) -> Iterator[bytes]:
+    try:
+        with httpx.Client(timeout=_TIMEOUT, follow_redirects=False) as client:
+            for _ in range(_REDIRECTS):
+                with client.stream("GET", uri) as response:
+                    if not response.has_redirect_location:
+                        yield from _answered(uri, response)
+                        return
+                    uri = str(response.url.join(response.headers["location"]))
+                if urlsplit(uri).scheme not in ("http", "https"):
+                    raise InputRefused("input_refused", f"The server of the input sends on to {uri}.")
+                _check(uri, settings)
+    except (httpx.HTTPError, httpx.InvalidURL) as error:
+        raise InputUnavailable(f"{uri} did not come: {type(error).__name__} {error}".rstrip()) from error
+    raise InputRefused(
+        "input_refused", f"The server of the input sends on more than {_REDIRECTS} times, at last to {uri}."
+    )
+
+
+def _answered(uri: str, response: httpx.Response) -> Iterator[bytes]:
+    if response.status_code in _GONE:
+        raise InputRefused("input_unavailable", f"{uri} cannot be had: its server answered {response.status_code}.")
+    if not response.is_success:
+        raise InputUnavailable(f"{uri} did not come: its server answered {response.status_code}.")
+    yield from response.iter_bytes(_PIECE)
+
+
+def _from_elsewhere(uri: str) -> Iterator[bytes]:
+    try:
+        filesystem, path = filesystem_of(uri)
+        with opened(filesystem, path, "rb") as file:
+            yield from _read(file)
+    except AdapterMissing as error:
+        raise InputRefused("input_refused", str(error)) from error
+    except GeneratorExit:
+        raise
+    except Exception as error:  # whatever an implementation of fsspec raises
+        raise InputUnavailable(f"{uri} did not come: {type(error).__name__} {error}".rstrip()) from error
+
+
+def _read(file: BinaryIO) -> Iterator[bytes]:
+    while piece := file.read(_PIECE):
+        yield piece
+
+
+def free_mib(folder: Path) -> int:
+    """How much room a folder has."""
+    return shutil.disk_usage(folder).free // 2**20

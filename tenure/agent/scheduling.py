@@ -1,0 +1,239 @@
+"""Everything that is asked of the scheduler, from one thread: submit, watch, cancel, bring.
+
+A job is submitted once. That the scheduler is about to get it is written down before; whatever happens then, the next thing
+asked is whether it has a job under this key. Where it cannot answer, nothing is submitted and nothing is concluded.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Sequence
+
+from tenure.agent import progress
+from tenure.agent.backoff import pause_after
+from tenure.agent.execution import WITH_JOB, Execution, Stage
+from tenure.agent.interval import seconds_to_next_look
+from tenure.agent.scheduler import JobStatus, Rejected, Scheduler, SchedulerUnavailable
+from tenure.agent.script import folder_of, job_of
+from tenure.agent.settings import AgentSettings
+from tenure.agent.standing import SCHEDULER, Standing
+from tenure.agent.store.store import Store
+from tenure.agent.telling import tell
+
+#: So many are looked for with one question, and then submitted one after the other.
+_BATCH = 50
+_FIRST, _LONGEST = 1.0, 60.0
+_IDLE = 60.0
+_CANCEL_AGAIN = 15.0
+_SEARCH_AGAIN = 60.0
+
+
+class Scheduling:
+    """Driven by the agent: ``open`` until it is true, then ``round`` again and again."""
+
+    def __init__(
+        self, scheduler: Scheduler, store: Store, settings: AgentSettings, standing: Standing, clock: Callable[[], float],
+        stopping: Callable[[], bool],
+    ) -> None:  # fmt: skip
+        self.scheduler = scheduler
+        self._store, self._settings, self._standing, self._clock = store, settings, standing, clock
+        self._stopping = stopping
+        self._failures = 0
+        self._opened = False
+        self._look_at = 0.0
+        self._canceled: dict[str, float] = {}
+        self._searched = float("-inf")
+
+    def step(self) -> float:
+        """Do what is to be done now; in how many seconds to come again, unless something changes before."""
+        try:
+            if not self._opened:
+                self._open()
+            wait = self._round()
+        except SchedulerUnavailable as error:
+            pause = pause_after(self._failures, _FIRST, _LONGEST)
+            self._failures += 1
+            self._standing.troubled(SCHEDULER, f"The scheduler does not answer: {error}")
+            return pause
+        if self._failures:
+            self._failures = 0
+            self._standing.fine(SCHEDULER)
+        return wait
+
+    def close(self) -> None:
+        """Let go of the scheduler. Jobs go on."""
+        if self._opened:
+            self.scheduler.close()
+
+    def _open(self) -> None:
+        self.scheduler.open()
+        self._opened = True
+        self._standing.scheduler_is(self.scheduler.name)
+        now = self._clock()
+        for execution in self._store.due(Stage.SUBMITTING, float("inf")):
+            # Whoever was submitting it when the agent died may still be at it.
+            self._wait_for_its_job(execution, now, "The agent was interrupted while it submitted this.")
+
+    def _round(self) -> float:
+        now = self._clock()
+        waits = [self._submit(now), self._bring(now)]
+        jobs = [execution for execution in self._store.open_executions() if execution.stage in WITH_JOB]
+        self._cancel(jobs)
+        now = self._clock()
+        wait = seconds_to_next_look(jobs, now, self._settings.watch)
+        if wait is None:
+            return max(min(waits), 0.0)
+        self._look_at = min(max(self._look_at, now), now + wait)
+        if now >= self._look_at:
+            self._look(jobs)
+            self._look_at = self._clock() + wait
+        waits.append(self._look_at - self._clock())
+        return max(min(waits), 0.0)
+
+    # Submitting
+
+    def _submit(self, now: float) -> float:
+        ready = self._store.due(Stage.SUBMITTING, now, _BATCH) + self._store.due(Stage.PREPARED, now, _BATCH)
+        if ready:
+            found = self.scheduler.find([execution.execution_id for execution in ready])
+            for execution in ready:
+                if self._stopping():
+                    return 0.0
+                self._submit_one(execution, found.get(execution.execution_id))
+            return 0.0
+        nexts = (self._store.next_due(Stage.SUBMITTING), self._store.next_due(Stage.PREPARED))
+        return min((max(at - now, 0.01) for at in nexts if at is not None), default=_IDLE)
+
+    def _submit_one(self, execution: Execution, there: JobStatus | None) -> None:
+        key = execution.execution_id
+        if there is not None:
+            self._has_job(execution, there.job_id, adopted=True)
+            return
+        now = self._clock()
+        if execution.cancel_at is not None:
+            self._store.change(key, lambda each: progress.given_up(each, progress.CANCELED, now), now)
+            tell(execution, "was cancelled before it was submitted.")
+            return
+        about = self._store.change(key, lambda each: progress.submitting(each, now), now)
+        if about is None or about.stage is not Stage.SUBMITTING or about.cancel_at is not None:
+            return  # cancelled meanwhile: the next round sees to it
+        try:
+            job_id = self.scheduler.submit(job_of(self._settings, execution.work))
+        except Rejected as rejected:
+            failure, now = rejected.failure, self._clock()
+            said = "The scheduler refused it."
+            self._store.change(key, lambda each: progress.given_up(each, failure, now, said), now)
+            tell(execution, "was refused by the scheduler: %s", rejected, level=logging.WARNING)
+        except SchedulerUnavailable as error:
+            self._wait_for_its_job(about, self._clock(), f"It was not answered whether it was submitted: {error}")
+            raise
+        else:
+            self._has_job(execution, job_id)
+
+    def _has_job(self, execution: Execution, job_id: str, *, adopted: bool = False) -> None:
+        now, reported = self._clock(), self.scheduler.job_ids_are_reported
+        self._store.change(
+            execution.execution_id,
+            lambda each: progress.submitted(each, job_id, now, reported=reported, adopted=adopted), now,
+        )  # fmt: skip
+        tell(execution, "is job %s%s.", job_id, " (found by its key)" if adopted else "")
+
+    def _wait_for_its_job(self, execution: Execution, now: float, problem: str) -> None:
+        """It may have become a job: not before that would be seen is it looked for again, and submitted if there is none."""
+        until = now + self.scheduler.settle_seconds
+        self._store.change(
+            execution.execution_id, lambda each: progress.postponed(each, Stage.SUBMITTING, until, problem), now
+        )
+
+    # Cancelling
+
+    def _cancel(self, jobs: Sequence[Execution]) -> None:
+        for execution in jobs:
+            if execution.cancel_at is None or execution.job_id is None:
+                continue
+            again = self._canceled.get(execution.execution_id, float("-inf"))
+            if time.monotonic() >= again:
+                self.scheduler.cancel(execution.job_id)
+                self._canceled[execution.execution_id] = time.monotonic() + _CANCEL_AGAIN
+                self._look_at = 0.0
+                tell(execution, "is being cancelled: job %s.", execution.job_id)
+
+    # Watching
+
+    def _look(self, jobs: Sequence[Execution]) -> None:
+        """One question for all of them."""
+        statuses = self.scheduler.poll([execution.job_id for execution in jobs if execution.job_id is not None])
+        missing = []
+        for execution in jobs:
+            status = statuses.get(execution.job_id or "")
+            if status is not None:
+                self._saw(execution, status)
+            else:
+                missing.append(execution)
+        if missing:
+            self._miss(missing)
+
+    def _saw(self, execution: Execution, status: JobStatus) -> None:
+        now = self._clock()
+        expected = progress.seen(execution, status, now)
+        if expected is None or (expected.execution == execution and not expected.events):
+            return
+        after = self._store.change(execution.execution_id, lambda each: progress.seen(each, status, now), now)
+        if after is None:
+            return
+        if after.stage is not execution.stage:
+            self._canceled.pop(execution.execution_id, None)
+            failure = f": {status.failure.code}, {status.failure.message}" if status.failure else "."
+            tell(execution, "has job %s %s%s", after.job_id, status.phase, failure)
+        if after.problem and after.problem != execution.problem:
+            tell(execution, "needs somebody: %s", after.problem, level=logging.ERROR)
+
+    def _miss(self, missing: Sequence[Execution]) -> None:
+        """Unknown is not finished. Now and then they are looked for by key, as what remembers longer may know them."""
+        found: dict[str, JobStatus] = {}
+        if time.monotonic() >= self._searched + _SEARCH_AGAIN:
+            found = self.scheduler.find([execution.execution_id for execution in missing])
+            self._searched = time.monotonic()
+        now, alert_after = self._clock(), self._settings.watch.alert_after_seconds
+        for execution in missing:
+            status = found.get(execution.execution_id)
+            if status is not None and status.job_id == execution.job_id:
+                self._saw(execution, status)
+                continue
+            after = self._store.change(
+                execution.execution_id, lambda each: progress.absent(each, now, alert_after), now
+            )
+            if after is None:
+                continue
+            if execution.absent_at is None:
+                tell(
+                    execution,
+                    "has job %s, which the scheduler does not know (any more).",
+                    execution.job_id,
+                    level=logging.WARNING,
+                )
+            if after.problem and not execution.problem:
+                tell(execution, "needs somebody: %s", after.problem, level=logging.ERROR)
+
+    # Bringing
+
+    def _bring(self, now: float) -> float:
+        for execution in self._store.due(Stage.BRINGING, now):
+            self._bring_one(execution)
+        at = self._store.next_due(Stage.BRINGING)
+        return _IDLE if at is None else max(at - now, 0.01)
+
+    def _bring_one(self, execution: Execution) -> None:
+        now = self._clock()
+        try:
+            self.scheduler.collect(execution.job_id or "", folder_of(self._settings, execution.execution_id))
+        except (SchedulerUnavailable, OSError) as error:
+            problem = f"What its job left cannot be brought into its folder: {error}"
+            until = now + pause_after(execution.attempts, _FIRST, _LONGEST)
+            self._store.change(
+                execution.execution_id, lambda each: progress.postponed(each, Stage.BRINGING, until, problem), now
+            )
+            tell(execution, "%s", problem, level=logging.WARNING)
+        else:
+            self._store.change(execution.execution_id, lambda each: progress.brought(each, now), now)

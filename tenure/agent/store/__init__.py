@@ -1,0 +1,1 @@
+"""What an agent writes down: one SQLite file in the state folder, every step before and after it is taken."""

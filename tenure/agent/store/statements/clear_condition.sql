@@ -1,0 +1,2 @@
+-- What no longer is.
+delete from conditions where name = :name

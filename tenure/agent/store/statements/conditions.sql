@@ -1,0 +1,2 @@
+-- All that the agent has said of itself.
+select * from conditions

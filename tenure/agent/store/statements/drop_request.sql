@@ -1,0 +1,2 @@
+-- A request that was seen to.
+delete from requests where number = :number

@@ -1,0 +1,2 @@
+-- One execution; by its unique id.
+select * from executions where execution_id = :execution_id

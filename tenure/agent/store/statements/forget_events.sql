@@ -1,0 +1,2 @@
+-- The events of an execution that is forgotten.
+delete from outbox where execution_id = :execution_id

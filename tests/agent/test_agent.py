@@ -1,0 +1,82 @@
+"""An agent with real jobs on this machine, at a server that keeps the contract."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+from tenure.agent.settings import AgentSettings
+from tests.agent.border import Border, complete_and_in_order, script
+from tests.agent.conftest import RunAgent
+
+
+def path_of(uri: str) -> Path:
+    return Path(unquote(urlsplit(uri).path))
+
+
+def test_a_submission_runs_and_its_results_are_in_the_store(border: Border, running: RunAgent, tmp_path: Path) -> None:
+    execution = border.submit(script(tmp_path, 'echo hello; echo "$TENURE_CPU" > "$TENURE_RESULTS/answer"'))
+    with running():
+        border.wait_for_end(execution)
+    assert border.states(execution) == ["accepted", "running", "completed"]
+    accepted, began, completed = border.events[execution]
+    assert accepted.scheduler_ref is not None
+    assert accepted.scheduler_ref.slurm_job_id == "1"
+    assert began.occurred_at <= completed.occurred_at
+    assert completed.result_ref is not None
+    assert completed.result_ref.metadata_uri is not None
+    metadata = json.loads(path_of(completed.result_ref.metadata_uri).read_text())
+    assert [file["name"] for file in metadata["files"]] == ["stdout", "stderr", "results/answer"]
+    for file in metadata["files"]:
+        content = (path_of(completed.result_ref.output_uri) / file["stored"]).read_bytes()
+        assert (file["size"], file["sha256"]) == (len(content), hashlib.sha256(content).hexdigest())
+    assert (metadata["exit_code"], metadata["execution_id"]) == (0, execution)
+    assert (path_of(completed.result_ref.output_uri) / "results/answer").read_text() == "1\n"
+
+
+def test_a_job_that_fails_says_why_and_where_its_output_is(border: Border, running: RunAgent, tmp_path: Path) -> None:
+    execution = border.submit(script(tmp_path, "echo trouble >&2; exit 3"))
+    with running():
+        border.wait_for_end(execution)
+    assert complete_and_in_order(border.states(execution))
+    failed = border.last(execution)
+    assert failed.error is not None
+    assert (failed.error.code, failed.error.retryable) == ("FAILED", False)
+    assert "3" in failed.error.message
+    assert failed.result_ref is not None
+    assert (path_of(failed.result_ref.output_uri) / "stderr").read_text() == "trouble\n"
+
+
+def test_many_executions_are_told_of_each_in_order(border: Border, running: RunAgent, tmp_path: Path) -> None:
+    uri = script(tmp_path, "true")
+    executions = [border.submit(uri) for _ in range(30)]
+    with running():
+        border.wait_for_end(*executions)
+    assert all(border.states(each) == ["accepted", "running", "completed"] for each in executions)
+    assert border.refusals == []
+
+
+def test_a_cancelled_execution_ends_its_job(border: Border, running: RunAgent, tmp_path: Path) -> None:
+    execution = border.submit(script(tmp_path, "sleep 300"))
+    with running():
+        border.wait(lambda: "running" in border.states(execution), "it runs")
+        border.cancel(execution)
+        border.wait_for_end(execution)
+    assert border.states(execution) == ["accepted", "running", "failed"]
+    assert border.last(execution).error.code == "CANCELLED"  # type: ignore[union-attr]
+
+
+def test_the_agent_stops_and_jobs_go_on_and_the_next_one_tells_of_them(
+    border: Border, running: RunAgent, settings: AgentSettings, tmp_path: Path
+) -> None:
+    go = tmp_path / "go"
+    execution = border.submit(script(tmp_path, f"echo begun >> {tmp_path}/starts; while [ ! -e {go} ]; do sleep 0.1; done"))
+    with running():
+        border.wait(lambda: "running" in border.states(execution), "it runs")
+    go.touch()
+    with running():
+        border.wait_for_end(execution)
+    assert border.states(execution) == ["accepted", "running", "completed"]
+    assert (tmp_path / "starts").read_text() == "begun\n"
