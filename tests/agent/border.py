@@ -20,7 +20,7 @@ from pydantic import ValidationError
 from tenure.remote.model.contracts import ExecutionEvent, NodeOrders, NodePoll, Placement, Work
 from tenure.remote.model.fields import PayloadRef, ResourceShape
 
-TOKEN = "node-token-1"
+TOKEN = "node-token-1"  # noqa: S105
 NEXT = {
     None: {"accepted"}, "accepted": {"running", "failed"}, "running": {"completed", "failed"}, "completed": set(),
     "failed": set(),
@@ -137,7 +137,9 @@ class Border:
         with self.changed:
             while not condition():
                 left = deadline - time.monotonic()
-                assert left > 0, f"{what}: not within {seconds:.0f} s. Events: { {k: self.states(k) for k in self.work} }"
+                assert left > 0, (
+                    f"{what}: not within {seconds:.0f} s. Events: { {k: self.states(k) for k in self.work} }"
+                )
                 self.changed.wait(min(left, 0.1))
 
     def wait_for_end(self, *executions: str, seconds: float = 60.0) -> None:
@@ -233,5 +235,3 @@ def script(folder: Path, lines: str) -> str:
     path = folder / f"input-{uuid.uuid4().hex[:8]}.sh"
     path.write_text(lines + "\n")
     return path.as_uri()
-
-

@@ -72,7 +72,9 @@ def test_the_agent_stops_and_jobs_go_on_and_the_next_one_tells_of_them(
     border: Border, running: RunAgent, settings: AgentSettings, tmp_path: Path
 ) -> None:
     go = tmp_path / "go"
-    execution = border.submit(script(tmp_path, f"echo begun >> {tmp_path}/starts; while [ ! -e {go} ]; do sleep 0.1; done"))
+    execution = border.submit(
+        script(tmp_path, f"echo begun >> {tmp_path}/starts; while [ ! -e {go} ]; do sleep 0.1; done")
+    )
     with running():
         border.wait(lambda: "running" in border.states(execution), "it runs")
     go.touch()
