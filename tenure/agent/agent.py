@@ -17,7 +17,7 @@ from types import FrameType
 from tenure.agent.bell import Bell
 from tenure.agent.collecting import Collecting
 from tenure.agent.door import Door
-from tenure.agent.errors import Superseded
+from tenure.agent.errors import InvalidSettings, Superseded
 from tenure.agent.execution import Stage
 from tenure.agent.housekeeping import tidy
 from tenure.agent.lock import StateLock
@@ -61,6 +61,7 @@ class Agent:
         self._outward: list[Bell] = []
         try:
             self._store = Store(settings.folder, self._ring)
+            _belongs(self._store, settings, clock())
         except BaseException:
             self._lock.release()
             raise
@@ -175,6 +176,24 @@ class Agent:
     def _ring(self) -> None:
         for bell in (self._at_scheduler, self._at_inputs, self._at_results, *self._outward):
             bell.ring()
+
+
+def _belongs(store: Store, settings: AgentSettings, now: float) -> None:
+    """A state folder is one node's, and as long as it has jobs, one scheduler's. Raises InvalidSettings."""
+    conditions = store.conditions()
+    node, kind = (conditions.get(name, (None, 0.0))[0] for name in ("node", "kind"))
+    if node not in (None, settings.node):
+        raise InvalidSettings(
+            f"The state folder {settings.folder} is node {node}'s, not {settings.node}'s.",
+            "Give each node a folder of its own.",
+        )
+    if kind not in (None, settings.kind) and store.open_executions():
+        raise InvalidSettings(
+            f"The state folder {settings.folder} has executions on {kind}, which {settings.kind} knows nothing of.",
+            f"Run `tenure agent {kind}` until they have ended (tenure agent drain --wait), then change.",
+        )
+    store.set_condition("node", settings.node, now)
+    store.set_condition("kind", str(settings.kind), now)
 
 
 def run_until_signal(agent: Agent) -> None:

@@ -86,6 +86,16 @@ class Door:
             )
         raise problem
 
+    async def knock(self) -> None:
+        """See that the server is there and knows the token for a node's: an event that is none is refused for what it is.
+
+        Raises StoreUnavailable, Unauthenticated, Forbidden, TenureError.
+        """
+        response = await self._post("/events", "{}", self._answer)
+        problem = problem_of(response.status_code, response.content)
+        if response.status_code != httpx.codes.BAD_REQUEST or problem.code != "invalid_event":
+            raise problem
+
     async def send(self, body: str) -> Answer:
         """Send one event."""
         try:
@@ -98,7 +108,7 @@ class Door:
         """Send events of as many executions in one request; an answer for each, in their order."""
         content = '{"events":[' + ",".join(bodies) + "]}"
         try:
-            response = await self._post("/events:batch", content, self._answer)
+            response = await self._post("/events/batch", content, self._answer)
         except StoreUnavailable as error:
             return [Answer(Fate.AGAIN, error.message, reached=False)] * len(bodies)
         if not response.is_success:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tenure.model.errors import Conflict, InvalidRequest, StoreUnavailable, TenureError
+from tenure.model.errors import Conflict, InvalidRequest, TenureError
 
 
 class InvalidSettings(InvalidRequest):
@@ -24,10 +24,11 @@ class StateTooNew(TenureError):
     status = 409
 
 
-class StateFolderUnusable(StoreUnavailable):
+class StateFolderUnusable(TenureError):
     """The state folder or the file in it cannot be used."""
 
     code = "state_folder_unusable"
+    status = 409
 
 
 class Superseded(Conflict):

@@ -9,6 +9,7 @@ import typer
 from tenure import __version__
 from tenure.cli.call import Call
 from tenure.cli.commands import (
+    agent,
     bench,
     deadletter,
     demo,
@@ -66,5 +67,5 @@ def options(
 
 for _command in (up, down, status, migrate, serve, worker, verify, recover, top, bench, demo):
     application.command(_command.NAME)(_command.run)
-for _group in (queue, subject, lease, deadletter, hold, run, schedule, workers, principal, token):
+for _group in (queue, subject, lease, deadletter, hold, run, schedule, workers, principal, token, agent):
     application.add_typer(_group.group)

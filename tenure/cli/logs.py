@@ -13,8 +13,11 @@ from tenure.terminal.wording import shown
 _ACTIONS = "tenure.action"
 _OF_ACTIONS = ("action_key", "subject", "lease", "queue_key", "terminal_status", "outcome", "code", "duration_ms")
 _OF_REQUESTS = ("method", "route", "status", "actor", "duration_ms", "request_id")
-#: Those who write JSON themselves.
-_STRUCTURED = (_ACTIONS, "tenure.request")
+_OF_EVENTS = (
+    "outcome", "state", "execution_id", "submission_id", "job_id", "event_id", "tenant_id", "trace_id", "said",
+)  # fmt: skip
+#: Those who write JSON themselves, and what people are shown of it.
+_NAMES = {_ACTIONS: _OF_ACTIONS, "tenure.request": _OF_REQUESTS, "tenure.agent.event": _OF_EVENTS}
 
 
 def log_to(call: Call) -> None:
@@ -30,7 +33,7 @@ def log_to(call: Call) -> None:
 
 def _said(record: logging.LogRecord) -> dict[str, object]:
     """The fields of a line that comes as JSON already: of an action, or of a request."""
-    if record.name not in _STRUCTURED:
+    if record.name not in _NAMES:
         return {}
     try:
         fields = json.loads(record.getMessage())
@@ -55,7 +58,7 @@ class _ForPeople(logging.Formatter):
         at = datetime.fromtimestamp(record.created, UTC).strftime("%H:%M:%SZ")
         level = "" if record.levelno < logging.WARNING else f"{record.levelname} "
         if fields := _said(record):
-            names = _OF_ACTIONS if record.name == _ACTIONS else _OF_REQUESTS
+            names = _NAMES[record.name]
             return f"{at} {level}" + " ".join(
                 f"{name}={fields[name]}" for name in names if fields.get(name) is not None
             )

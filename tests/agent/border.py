@@ -155,7 +155,7 @@ class Border:
             return self._poll(body)
         if path == "/api/v1/remote/events":
             return self._event(body)
-        if path == "/api/v1/remote/events:batch" and self.batches:
+        if path == "/api/v1/remote/events/batch" and self.batches:
             results = []
             for event in json.loads(body)["events"]:
                 status, answer = self._event(json.dumps(event).encode())

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from tenure.agent.execution import Change, Execution, Stage
-from tenure.agent.store.opening import FILE, connected, unusable
+from tenure.agent.store.opening import FILE, connected, looking, unusable
 from tenure.agent.store.rows import OutboxEvent, Request, event_of, execution_of, row_of
 from tenure.remote.model.contracts import Work
 
@@ -26,11 +26,19 @@ class Store:
     Raises StateFolderUnusable where the file cannot be written or read (a full disk): then nothing has changed.
     """
 
-    def __init__(self, folder: Path, on_change: Callable[[], None] = lambda: None) -> None:
+    def __init__(
+        self, folder: Path, on_change: Callable[[], None] = lambda: None,
+        connect: Callable[[Path], sqlite3.Connection] = connected,
+    ) -> None:  # fmt: skip
         self._path = folder / FILE
-        self._connection = connected(folder)
+        self._connection = connect(folder)
         self._lock = threading.RLock()
         self._on_change = on_change
+
+    @classmethod
+    def reading(cls, folder: Path) -> Store:
+        """One that only reads, beside a running agent. Raises StateFolderUnusable, StateTooNew."""
+        return cls(folder, connect=looking)
 
     def close(self) -> None:
         """Close the file; a method that is called later raises StateFolderUnusable."""

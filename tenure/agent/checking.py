@@ -1,0 +1,103 @@
+"""What ``tenure agent check`` looks at: everything that an agent needs, before it is started. Changes nothing that stays."""
+
+from __future__ import annotations
+
+import asyncio
+import uuid
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+
+from tenure.agent.adapters import scheduler_for
+from tenure.agent.door import Door
+from tenure.agent.lock import holder_of
+from tenure.agent.payload.stores import store_of
+from tenure.agent.scheduler import SchedulerUnavailable
+from tenure.agent.settings import AgentSettings
+from tenure.agent.store.opening import FILE
+from tenure.agent.store.store import Store
+from tenure.model.errors import TenureError
+from tenure.sdk.http.address import Address
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that was looked at."""
+
+    what: str
+    fine: bool
+    said: str
+    hint: str = ""
+
+
+def check(settings: AgentSettings, address: Callable[[], Address]) -> Iterator[Finding]:
+    """Look at one thing after the other; each that is wrong says what to do."""
+    running = holder_of(settings.folder) if settings.folder.exists() else None
+    yield _try("state folder", lambda: _state(settings, running))
+    yield _try("working folder", lambda: _writable(settings))
+    for name, where in {"results": settings.result_store, **settings.results.buckets}.items():
+        yield _try(f"payload store {name}", lambda where=where: _payload(where))  # type: ignore[misc]
+    yield _try("scheduler", lambda: _scheduler(settings, running))
+    yield _try("server", lambda: asyncio.run(_server(settings, address())))
+
+
+def _try(what: str, look: Callable[[], str]) -> Finding:
+    try:
+        return Finding(what, True, look())
+    except TenureError as error:
+        return Finding(what, False, error.message, error.hint)
+    except SchedulerUnavailable as error:
+        return Finding(what, False, f"It does not answer: {error}", "See that it runs, and that this user may ask it.")
+    except OSError as error:
+        return Finding(what, False, f"{error.filename or ''}: {error.strerror or error}".lstrip(": "),
+                       "Make it, and give it to the agent's user.")  # fmt: skip
+    except Exception as error:  # whatever a payload store raises
+        return Finding(what, False, f"{type(error).__name__}: {error}", "See the documentation of that store.")
+
+
+def _state(settings: AgentSettings, running: int | None) -> str:
+    folder = settings.folder
+    folder.mkdir(parents=True, exist_ok=True, mode=0o750)
+    if running is not None:
+        return f"{folder}, where an agent works (process {running})"
+    if (folder / FILE).exists():
+        Store(folder).close()
+        return f"{folder}, of an agent that does not run now"
+    return f"{folder}, new"
+
+
+def _writable(settings: AgentSettings) -> str:
+    settings.work_folder.mkdir(parents=True, exist_ok=True, mode=0o750)
+    trial = settings.work_folder / f".check-{uuid.uuid4().hex}"
+    trial.write_bytes(b"check")
+    trial.unlink()
+    return f"{settings.work_folder}; jobs must see it under the same path on every computer that they run on"
+
+
+def _payload(where: str) -> str:
+    store, name = store_of(where), PurePosixPath(f".check-{uuid.uuid4().hex}")
+    with store.writing(name) as file:
+        file.write(b"check")
+    store.remove(name)
+    return f"{where} takes files"
+
+
+def _scheduler(settings: AgentSettings, running: int | None) -> str:
+    if settings.kind == "local" and running is not None:
+        return "local; the agent that runs has it"
+    scheduler = scheduler_for(settings)
+    scheduler.open()
+    try:
+        scheduler.find([str(uuid.uuid4())])
+        return f"{scheduler.name} answers"
+    finally:
+        scheduler.close()
+
+
+async def _server(settings: AgentSettings, address: Address) -> str:
+    door = Door(address, settings)
+    try:
+        await door.knock()
+    finally:
+        await door.close()
+    return f"{address.url} answers, and knows the token as a management node's"

@@ -1,0 +1,80 @@
+"""What ``tenure agent status`` shows: read from the state folder, beside a running agent."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+
+from tenure.agent.execution import Execution
+from tenure.agent.lock import holder_of
+from tenure.agent.standing import DISK, DRAINING, SCHEDULER, SERVER, STATE
+from tenure.agent.store.store import Store
+from tenure.agent.telling import FIELDS
+
+
+@dataclass(frozen=True, slots=True)
+class Parked:
+    """An event that the server refused for good, with the fields of its log line."""
+
+    event: dict[str, str | None]
+    said: str | None
+    made_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """How an agent stands."""
+
+    folder: str
+    process: int | None
+    """The agent's process; None where it does not run."""
+    scheduler: str | None
+    last_contact: datetime | None
+    draining: bool
+    problems: dict[str, str]
+    executions: dict[str, int]
+    """How many are in each stage."""
+    events: dict[str, int]
+    """How many are waiting, delivered, parked."""
+    troubled: list[dict[str, str | None]] = field(default_factory=list)
+    """Open executions that somebody should look at."""
+    parked: list[Parked] = field(default_factory=list)
+
+
+def look(folder: Path) -> Standing:
+    """How the agent of a state folder stands. Raises StateFolderUnusable, StateTooNew."""
+    store = Store.reading(folder)
+    try:
+        conditions = store.conditions()
+        contact = conditions.get("last_contact")
+        process = holder_of(folder)
+        names = (SCHEDULER, SERVER, DISK, STATE)
+        return Standing(
+            folder=str(folder), process=process, scheduler=conditions.get("scheduler", (None, 0.0))[0],
+            last_contact=_time(contact[1]) if contact else None, draining=DRAINING in conditions,
+            problems={name: conditions[name][0] for name in names if name in conditions and process is not None},
+            executions=store.counts(), events=store.count_events(),
+            troubled=[_troubled(each) for each in store.open_executions() if each.problem],
+            parked=[Parked(_fields(event.body), event.said, _time(event.made_at)) for event in store.parked()],
+        )  # fmt: skip
+    finally:
+        store.close()
+
+
+def _troubled(execution: Execution) -> dict[str, str | None]:
+    work = execution.work
+    return {
+        "execution_id": work.execution_id, "submission_id": work.submission_id, "job_id": work.job_id,
+        "stage": str(execution.stage), "scheduler_job_id": execution.job_id, "problem": execution.problem,
+    }  # fmt: skip
+
+
+def _fields(body: str) -> dict[str, str | None]:
+    event = json.loads(body)
+    return {name: event.get(name) for name in FIELDS}
+
+
+def _time(seconds: float) -> datetime:
+    return datetime.fromtimestamp(seconds, UTC)

@@ -1,0 +1,179 @@
+"""``tenure agent``: the program of a management node, which takes submissions to its scheduler (design 04)."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import time
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from tenure.agent.adapters import scheduler_for
+from tenure.agent.agent import Agent, run_until_signal
+from tenure.agent.checking import Finding, check
+from tenure.agent.looking import look
+from tenure.agent.requests import CONCLUDE, DRAIN, RESEND, ask
+from tenure.agent.settings import AgentSettings, Kind, load_settings
+from tenure.cli.agent_told import checked_told, standing_told
+from tenure.cli.call import Call, call_of
+from tenure.cli.logs import log_to
+from tenure.model.errors import InvalidRequest
+from tenure.sdk.http.address import Address
+
+group = typer.Typer(
+    name="agent", help="A management node's agent: takes submissions to its scheduler.", no_args_is_help=True
+)
+
+NodeOption = Annotated[str | None, typer.Option("--node", help="The name of the node, as `tenure node define` has it.")]
+ConfigOption = Annotated[Path | None, typer.Option("--config", help="Its settings: agent.toml.")]
+UrlOption = Annotated[
+    str | None, typer.Option("--url", envvar="TENURE_URL", help="The server, such as https://tenure.example.org.")
+]
+TokenOption = Annotated[Path | None, typer.Option("--token-file", help="Where its token is, else in TENURE_TOKEN.")]
+FolderOption = Annotated[
+    Path | None, typer.Option("--state-folder", help="What it keeps; else /var/lib/tenure-agent/NODE.")
+]
+ExecutionArgument = Annotated[str, typer.Argument(metavar="EXECUTION_ID", help="The id of the execution.")]
+
+
+@group.command()
+def local(
+    context: typer.Context, node: NodeOption = None, config: ConfigOption = None, url: UrlOption = None,
+    token_file: TokenOption = None, state_folder: FolderOption = None,
+) -> None:  # fmt: skip
+    """Run submissions as processes of this machine, until SIGTERM. Jobs go on when the agent stops."""
+    _run(context, Kind.LOCAL, node, config, url, token_file, state_folder)
+
+
+@group.command()
+def slurm(
+    context: typer.Context, node: NodeOption = None, config: ConfigOption = None, url: UrlOption = None,
+    token_file: TokenOption = None, state_folder: FolderOption = None,
+) -> None:  # fmt: skip
+    """Run submissions on Slurm, until SIGTERM. Jobs go on when the agent stops."""
+    _run(context, Kind.SLURM, node, config, url, token_file, state_folder)
+
+
+@group.command()
+def aiida(
+    context: typer.Context, node: NodeOption = None, config: ConfigOption = None, url: UrlOption = None,
+    token_file: TokenOption = None, state_folder: FolderOption = None,
+) -> None:  # fmt: skip
+    """Run submissions as CalcJobs of AiiDA, until SIGTERM. Jobs go on when the agent stops."""
+    _run(context, Kind.AIIDA, node, config, url, token_file, state_folder)
+
+
+@group.command("check")
+def check_agent(
+    context: typer.Context, node: NodeOption = None, config: ConfigOption = None, url: UrlOption = None,
+    token_file: TokenOption = None, state_folder: FolderOption = None,
+    kind: Annotated[Kind | None, typer.Option("--kind", help="Which scheduler; else as agent.toml says.")] = None,
+) -> None:  # fmt: skip
+    """See that settings, folders, payload store, scheduler, server and token are as an agent needs them."""
+    call = call_of(context)
+    settings = load_settings(config, node=node, kind=kind, url=url, token_file=token_file, state_folder=state_folder)
+    findings: list[Finding] = []
+    for finding in check(settings, lambda: _address(settings)):
+        findings.append(finding)
+        call.say(checked_told(finding))
+    if call.json:
+        call.document({"fine": all(finding.fine for finding in findings), "findings": findings})
+    if not all(finding.fine for finding in findings):
+        raise typer.Exit(1)
+
+
+@group.command()
+def status(
+    context: typer.Context, node: NodeOption = None, config: ConfigOption = None, state_folder: FolderOption = None
+) -> None:
+    """How the agent of this machine stands: executions, events that wait or were refused, what needs somebody."""
+    call = call_of(context)
+    found = look(_folder(node, config, state_folder))
+    call.answer(found, *standing_told(found))
+
+
+@group.command()
+def drain(
+    context: typer.Context, node: NodeOption = None, config: ConfigOption = None, state_folder: FolderOption = None,
+    off: Annotated[bool, typer.Option("--off", help="Take work again.")] = False,
+    wait: Annotated[bool, typer.Option("--wait", help="Wait until all that it has is over and told.")] = False,
+) -> None:  # fmt: skip
+    """Take nothing new, and finish what is there. It stays so over restarts, until `drain --off`."""
+    call = call_of(context)
+    folder = _folder(node, config, state_folder)
+    ask(folder, DRAIN, "off" if off else "on")
+    while wait and not off and (left := _left(folder)):
+        call.say(f"{left:,} left.")
+        time.sleep(2.0)
+    call.answer({"draining": not off}, "It takes work again." if off else "It takes nothing new.")
+
+
+@group.command()
+def resend(
+    context: typer.Context, node: NodeOption = None, config: ConfigOption = None, state_folder: FolderOption = None
+) -> None:
+    """Send the events again that the server refused, once the reason is gone."""
+    call = call_of(context)
+    ask(_folder(node, config, state_folder), RESEND)
+    call.answer({"resending": True}, "They are sent again.")
+
+
+@group.command()
+def conclude(
+    context: typer.Context, execution_id: ExecutionArgument,
+    reason: Annotated[str, typer.Option("--reason", help="How it ended, and how you know.")],
+    retryable: Annotated[bool, typer.Option("--retryable", help="The same may be tried again.")] = False,
+    node: NodeOption = None, config: ConfigOption = None, state_folder: FolderOption = None,
+) -> None:  # fmt: skip
+    """Say that a job is over of which its scheduler will not tell any more: the execution fails."""
+    call = call_of(context)
+    if not reason.strip():
+        raise InvalidRequest("The reason is empty.", "Say how it ended, and how you know: it goes into the record.")
+    said = {"execution_id": execution_id, "reason": reason, "retryable": "yes" if retryable else ""}
+    ask(_folder(node, config, state_folder), CONCLUDE, json.dumps(said))
+    call.answer({"concluding": execution_id}, "The agent reports it as failed.")
+
+
+def _run(
+    context: typer.Context, kind: Kind, node: str | None, config: Path | None, url: str | None, token_file: Path | None,
+    state_folder: Path | None,
+) -> None:  # fmt: skip
+    call = call_of(context)
+    settings = load_settings(config, node=node, kind=kind, url=url, token_file=token_file, state_folder=state_folder)
+    _log(call)
+    agent = Agent(settings, _address(settings), scheduler_for(settings))
+    run_until_signal(agent)
+    call.answer({"event": "stopped"}, "Stopped. Jobs go on.")
+
+
+def _log(call: Call) -> None:
+    log_to(call)
+    logging.getLogger("tenure.agent.event").setLevel(logging.INFO)
+    logging.getLogger("httpx").setLevel(logging.WARNING)
+
+
+def _address(settings: AgentSettings) -> Address:
+    if not settings.url:
+        raise InvalidRequest("The server is not named.", "Give url in agent.toml, --url, or TENURE_URL.")
+    if settings.token_file is not None:
+        return Address(settings.url, token_file=settings.token_file)
+    return Address(settings.url, os.environ.get("TENURE_TOKEN"), os.environ.get("TENURE_TOKEN_FILE"))
+
+
+def _folder(node: str | None, config: Path | None, state_folder: Path | None) -> Path:
+    given: dict[str, Any] = {"node": node, "state_folder": state_folder}
+    if config is None:
+        if state_folder is not None:
+            return state_folder
+        if node is None:
+            raise InvalidRequest("Which agent is not said.", "Give --node, --config or --state-folder.")
+        given["kind"] = Kind.LOCAL  # of no account for the folder
+    return load_settings(config, **given).folder
+
+
+def _left(folder: Path) -> int:
+    found = look(folder)
+    return sum(count for stage, count in found.executions.items() if stage != "ended") + found.events.get("waiting", 0)
