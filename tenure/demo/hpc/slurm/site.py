@@ -112,7 +112,8 @@ def _slurm_conf(site: Site) -> str:
         f"SlurmctldPort={site.ports[0]}",
         f"SlurmUser={user}",
         f"SlurmdUser={user}",
-        f"AuthInfo=socket={site.socket}",
+        # A job that is requeued waits for as long as its old credential is good.
+        f"AuthInfo=socket={site.socket},cred_expire=15",
         f"StateSaveLocation={folder}/state",
         f"SlurmdSpoolDir={folder}/spool-%n",
         f"SlurmctldPidFile={folder}/slurmctld.pid",

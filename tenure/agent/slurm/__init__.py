@@ -1,0 +1,16 @@
+"""The adapter for Slurm (design 04): its command-line programs, as they are on every cluster, and nothing else.
+
+Seen working with 22.05, with and without accounting. What each module knows:
+
+``command``      how a program of Slurm is run: clean environment, time limit, limit of output
+``submission``   ``sbatch``, so that a job is there once whatever is killed when
+``refusals``     what ``sbatch`` says when it will not
+``squeue_json``  ``squeue --json``; ``completions`` the file of ``jobcomp/filetxt``; ``accounting`` ``sacct``
+``states``       what Slurm's states and reasons mean for an execution
+``scheduler``    the adapter itself
+"""
+
+from tenure.agent.slurm.scheduler import SlurmScheduler
+from tenure.agent.slurm.settings import SlurmSettings
+
+__all__ = ["SlurmScheduler", "SlurmSettings"]

@@ -1,0 +1,143 @@
+"""``sbatch``, once for each execution, whatever is killed when.
+
+An ``sbatch`` goes on when the agent that started it is killed. Therefore it holds a lock in the execution's folder for as
+long as it runs, and writes its answer into files there: a later agent waits for it and reads what it said. Where the answer
+is lost (it was killed, or the controller did not answer it), the job may still appear a little later; it is looked for, and
+looked for again after a while, before another one is submitted.
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+import shlex
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from tenure.agent.scheduler import JobSpec, Rejected, SchedulerUnavailable
+from tenure.agent.slurm.command import Programs, end
+from tenure.agent.slurm.refusals import Outcome, Reply, read_reply
+from tenure.agent.slurm.settings import SlurmSettings
+
+_LOCK, _OUT, _ERROR, _LOOKED = "sbatch.lock", "sbatch.out", "sbatch.err", "sbatch.looked"
+_LOOK_AGAIN = 0.05
+_NO_LOCKS = (errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOLCK)
+
+
+def submit(job: JobSpec, programs: Programs, settings: SlurmSettings, job_of_key: Callable[[str], str | None]) -> str:
+    """The number of the job, which is submitted unless it is there. Raises Rejected, SchedulerUnavailable.
+
+    ``job_of_key`` asks Slurm whether it knows a job of this key.
+    """
+    with _lock(job.folder / _LOCK, settings.command_seconds) as lock:
+        earlier = _reply(job.folder)
+        if earlier is not None and earlier.outcome is Outcome.UNKNOWN:
+            found = job_of_key(job.key)
+            if found is not None:
+                return found
+            _wait_for_it(job.folder / _LOOKED, settings.settle_seconds, earlier.why)
+        if earlier is None or earlier.outcome in (Outcome.UNKNOWN, Outcome.NOT_TAKEN):
+            _sbatch(job, programs, settings, lock)
+            earlier = _reply(job.folder)
+    if earlier is None or earlier.outcome in (Outcome.UNKNOWN, Outcome.NOT_TAKEN):
+        raise SchedulerUnavailable(f"sbatch: {earlier.why if earlier is not None else 'no answer'}")
+    if earlier.outcome is Outcome.REFUSED:
+        raise Rejected(earlier.failure)
+    return earlier.job_id
+
+
+def options(job: JobSpec, settings: SlurmSettings) -> list[str]:
+    """What ``sbatch`` is told of the job."""
+    placement = {
+        "partition": job.placement.partition, "account": job.placement.account, "qos": job.placement.qos,
+    }  # fmt: skip
+    return [
+        "--parsable",
+        f"--job-name={job.key}",
+        f"--comment={job.key}",
+        f"--chdir={job.folder}",
+        f"--output={job.folder / 'stdout'}",
+        f"--error={job.folder / 'stderr'}",
+        "--input=/dev/null",
+        "--nodes=1",
+        "--ntasks=1",
+        f"--cpus-per-task={job.resources.cpu}",
+        f"--mem={job.resources.memory_mib}M",
+        # Slurm counts in minutes; 0 would mean without end.
+        f"--time={-(-job.resources.walltime_seconds // 60)}",
+        *(f"--{name}={value}" for name, value in placement.items() if value is not None),
+        f"--export={','.join(sorted(job.environment)) or 'NIL'}",
+        "--requeue" if settings.requeue else "--no-requeue",
+        # Else a job whose dependency fails would wait for ever.
+        "--kill-on-invalid-dep=yes",
+        *settings.options,
+    ]
+
+
+def _sbatch(job: JobSpec, programs: Programs, settings: SlurmSettings, lock: int) -> None:
+    """Run it. What it says is in the folder afterwards, and also when we are killed while it runs."""
+    (job.folder / _LOOKED).unlink(missing_ok=True)
+    sbatch = programs.path("sbatch")
+    # What is submitted has no lines of its own, so that no #SBATCH line in what is run can ask for anything.
+    script = f"#!/bin/sh\nexec {shlex.quote(str(job.script))}\n".encode()
+    with (job.folder / _ERROR).open("wb") as error, (job.folder / _OUT).open("wb") as out:
+        process = subprocess.Popen(
+            [sbatch, *options(job, settings)], env=programs.environment(job.environment), stdin=subprocess.PIPE,
+            stdout=out, stderr=error, start_new_session=True, pass_fds=(lock,),
+        )  # fmt: skip
+        try:
+            process.communicate(script, timeout=settings.command_seconds)
+        except subprocess.TimeoutExpired:
+            end(process)
+
+
+def _reply(folder: Path) -> Reply | None:
+    """What the last ``sbatch`` for this execution said; None where there was none."""
+    try:
+        out, error = (folder / _OUT).read_text(errors="replace"), (folder / _ERROR).read_text(errors="replace")
+    except FileNotFoundError:
+        return None
+    return read_reply(out, error)
+
+
+def _wait_for_it(looked: Path, settle_seconds: float, why: str) -> None:
+    """Let the time pass that a job may take to appear. It counts from when the controller first answered that there is
+    none: until then it may have been busy with what it was asked before. Raises SchedulerUnavailable until it has passed.
+    """
+    if not looked.exists():
+        looked.touch()
+    waited = time.time() - looked.stat().st_mtime
+    if 0 <= waited < settle_seconds:
+        raise SchedulerUnavailable(
+            f"the answer of an earlier sbatch was lost ({why}); its job is looked for again before another is submitted"
+        )
+
+
+@contextmanager
+def _lock(path: Path, seconds: float) -> Iterator[int]:
+    """Hold the lock of an execution, whose handle ``sbatch`` inherits. Raises SchedulerUnavailable where it is held."""
+    handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        deadline = time.monotonic() + seconds
+        while not _taken(handle):
+            if time.monotonic() > deadline:
+                raise SchedulerUnavailable("an earlier sbatch for this execution is still under way")
+            time.sleep(_LOOK_AGAIN)
+        yield handle
+    finally:
+        os.close(handle)
+
+
+def _taken(handle: int) -> bool:
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError as error:
+        # Some shared file systems have no locks: then an answer that is still to come counts as lost, and is waited for.
+        return error.errno in _NO_LOCKS
+    return True

@@ -1,0 +1,61 @@
+"""A program of Slurm is bounded in time and output, and its silence is no answer."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+
+from tenure.agent.scheduler import SchedulerUnavailable
+from tenure.agent.slurm import SlurmScheduler, SlurmSettings
+from tenure.agent.slurm.command import Programs
+
+
+@pytest.fixture
+def bin_folder(tmp_path: Path) -> Path:
+    (tmp_path / "bin").mkdir()
+    return tmp_path / "bin"
+
+
+def test_what_takes_too_long_is_ended_with_all_that_it_began(bin_folder: Path):
+    _program(bin_folder, "squeue", "sleep 300 & sleep 300")
+    before = time.monotonic()
+    with pytest.raises(SchedulerUnavailable, match="no answer within"):
+        Programs(bin_folder, 0.3, 1 << 20).ask("squeue")
+    assert time.monotonic() - before < 20, "it also waited for the pipe, which the first sleep holds"
+
+
+def test_what_prints_too_much_is_ended(bin_folder: Path):
+    _program(bin_folder, "squeue", "yes")
+    with pytest.raises(SchedulerUnavailable, match="more than 1 MiB"):
+        Programs(bin_folder, 30, 1 << 20).ask("squeue")
+
+
+def test_what_fails_tells_why_in_one_line(bin_folder: Path):
+    _program(bin_folder, "squeue", "printf 'slurm_load_jobs error:\\n  Unable to contact\\n' >&2; exit 1")
+    with pytest.raises(SchedulerUnavailable, match="squeue failed: slurm_load_jobs error: Unable to contact"):
+        Programs(bin_folder, 30, 1 << 20).ask("squeue")
+
+
+def test_a_node_without_slurm_is_told_so(bin_folder: Path):
+    with pytest.raises(SchedulerUnavailable, match="sbatch is not on this node's PATH"):
+        SlurmScheduler(SlurmSettings(programs=bin_folder)).open()
+
+
+def test_a_cancel_of_what_has_ended_is_no_error_and_any_other_failure_is_one(bin_folder: Path):
+    scheduler = SlurmScheduler(SlurmSettings(programs=bin_folder))
+    _program(
+        bin_folder,
+        "scancel",
+        "echo 'scancel: error: Kill job error on job id 7: Job/step already completing or completed' >&2; exit 60",
+    )
+    scheduler.cancel("7")
+    _program(bin_folder, "scancel", "echo 'scancel: error: Kill job error on job id 7: Socket timed out' >&2; exit 1")
+    with pytest.raises(SchedulerUnavailable, match="Socket timed out"):
+        scheduler.cancel("7")
+
+
+def _program(folder: Path, name: str, does: str) -> None:
+    (folder / name).write_text(f"#!/bin/sh\n{does}\n")
+    (folder / name).chmod(0o755)
