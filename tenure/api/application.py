@@ -18,6 +18,9 @@ from tenure.api.routes import (
     leases,
     ledger,
     queues,
+    remote_events,
+    remote_nodes,
+    remote_submissions,
     runs,
     schedules,
     server,
@@ -80,6 +83,8 @@ def create_application(settings: ServerSettings) -> FastAPI:
     application.add_middleware(BodyLimit, most=settings.max_body_bytes)
     application.add_middleware(MeasureRequests, metrics=runtime)
     application.add_middleware(TellRequests)
+    for router in (remote_nodes.router, remote_submissions.router, remote_events.router):
+        application.include_router(router)
     for router in _ROUTERS:
         application.include_router(router, prefix=PREFIX)
     application.include_router(server.router)

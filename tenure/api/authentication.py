@@ -81,6 +81,7 @@ def requires(permission: Permission) -> Callable[..., Coroutine[Any, Any, Identi
 
 Observer = Annotated[Identity, Depends(requires(Permission.READ))]
 Submitter = Annotated[Identity, Depends(requires(Permission.SUBMIT))]
+NodeIdentity = Annotated[Identity, Depends(requires(Permission.EXECUTE))]
 WorkerIdentity = Annotated[Identity, Depends(requires(Permission.WORK))]
 Operator = Annotated[Identity, Depends(requires(Permission.OPERATE))]
 Admin = Annotated[Identity, Depends(requires(Permission.ADMINISTER))]

@@ -19,6 +19,7 @@ from tenure.engine.caller import Caller
 from tenure.flow.postgres import flow_on
 from tenure.model.errors import StoreUnavailable
 from tenure.model.principal import Identity
+from tenure.remote.postgres import remote_on
 from tenure.sdk.session import KEEPALIVES, Rest, Session, clock_setting, opened_async
 from tenure.sdk.settings import Clock
 from tenure.store.operation import Op
@@ -46,7 +47,7 @@ class Gateway:
     def __init__(self, dsn: str, *, max_connections: int = 20, clock: Clock | None = None) -> None:
         self.dsn = dsn
         self.store = PostgresStore()
-        self._flow = flow_on(self.store)
+        self._followers = (flow_on(self.store), remote_on(self.store))
         self.owners: dict[tuple[int, int], int | None] = {}
         """Whose worker it is, by tenant and worker: see ``tenure.api.ownership``."""
         self._clock = clock
@@ -83,7 +84,7 @@ class Gateway:
             identity.tenant_key,
             principal=identity.principal.uid,
             roles=identity.roles,
-            followers=(self._flow,),
+            followers=self._followers,
         )
 
     async def perform(self, identity: Identity, make: Callable[[Caller], Op[T]]) -> T:

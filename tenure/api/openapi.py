@@ -38,6 +38,7 @@ _TAGS = [
     ("leases", "Exclusive claims, live and ended, each with its execution record."),
     ("triage", "Dead letters and holds: what waits for a person."),
     ("runs", "Runs of workflows: start, look at, steer; and the schedules that start them."),
+    ("remote", "Submissions to execution stacks of somebody else: the product's side, and the node's (S5)."),
     ("ledger", "Every change of anything, as a sequence to read or to follow."),
     ("session", "Signing in and out, and who one is."),
     ("identity", "Who may act: principals, their roles and their access tokens."),

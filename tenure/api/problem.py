@@ -65,7 +65,7 @@ def refused(error: TenureError) -> JSONResponse:
     elif isinstance(error, Unauthenticated):
         headers["WWW-Authenticate"] = "Bearer"
     elif error.status == HTTPStatus.SERVICE_UNAVAILABLE:
-        headers["Retry-After"] = "1"
+        headers["Retry-After"] = str(max(1, math.ceil(error.evidence.get("retry_after", 1))))
     return problem(error.status, error.code, error.message, error.hint, error.evidence, headers)
 
 

@@ -21,7 +21,8 @@ PREFIX = "tenure."
 _THREADS = {
     "queue": euid.QUEUE, "worker": euid.WORKER, "tenant": euid.TENANT, "template": euid.TENANT,
     "principal": euid.PRINCIPAL, "access_token": euid.PRINCIPAL, "run": euid.RUN, "workflow": euid.WORKFLOW,
-    "schedule": euid.SCHEDULE, "subscription": euid.SUBSCRIPTION,
+    "schedule": euid.SCHEDULE, "subscription": euid.SUBSCRIPTION, "node": euid.NODE, "submission": euid.SUBMISSION,
+    "execution_event": euid.SUBMISSION, "projection": euid.SUBMISSION,
 }  # fmt: skip
 #: What a uid under this key of safe data looks like.
 _UIDS = {

@@ -42,6 +42,11 @@ WORKFLOW_RETIRED = "workflow.retired"
 SCHEDULE_DEFINED = "schedule.defined"
 SCHEDULE_CHANGED = "schedule.changed"
 SCHEDULE_FIRED = "schedule.fired"
+NODE_DEFINED = "node.defined"
+NODE_CHANGED = "node.changed"
+SUBMISSION_ACCEPTED = "submission.accepted"
+EVENT_RECEIVED = "execution_event.received"
+PROJECTION_UPDATED = "projection.updated"
 
 _OBJECT: dict[str, Any] = {"type": "object"}
 _INT = {"type": "integer"}
@@ -84,7 +89,7 @@ _TYPES = (
     FactType(RENEWED, "renew_queue_lease", "execution", "update", _schema(("expires_at",), expires_at=_TEXT)),
     FactType(RELEASED, "release_queue_lease", "execution", "update", _schema(reason=_TEXT)),
     FactType(EXPIRED, "expire_queue_lease", "execution", "alert", _schema(set=_SET, dead_letter=_INT), "warning"),
-    FactType(STARTED, "start_execution", "execution", "update", _schema()),
+    FactType(STARTED, "start_execution", "execution", "update", _schema(deadline=_TEXT)),
     FactType(DISPATCHED, "dispatch_external", "execution", "update", _schema(external_ref=_TEXT)),
     FactType(DEFERRED, "fail_queue_execution", "execution", "update", _schema(set=_SET)),
     FactType(COMPLETED, "complete_queue_execution", "execution", "update", _schema(set=_SET, outputs=_UIDS)),
@@ -122,6 +127,17 @@ _TYPES = (
     FactType(SCHEDULE_DEFINED, "define_schedule", "flow", "birth", _schema(("spec",), spec=_OBJECT)),
     FactType(SCHEDULE_CHANGED, "change_schedule", "flow", "update", _schema(set=_OBJECT, reason=_TEXT)),
     FactType(SCHEDULE_FIRED, "fire_schedule", "flow", "update", _schema(("due",), due=_TEXTS, started=_INT, skipped=_INT)),
+    FactType(NODE_DEFINED, "define_node", "remote", "birth", _schema(("name", "spec"), name=_TEXT, spec=_OBJECT)),
+    FactType(NODE_CHANGED, "define_node", "remote", "update", _schema(set=_OBJECT)),
+    FactType(SUBMISSION_ACCEPTED, "submit_job", "remote", "birth",
+             _schema(("job_id", "workspace_id", "node"), job_id=_TEXT, workspace_id=_TEXT, node=_TEXT, subject=_INT)),
+    FactType(EVENT_RECEIVED, "receive_execution_event", "remote", "update",
+             _schema(("event_id", "execution_id", "number", "state", "occurred_at"), event_id=_TEXT, execution_id=_TEXT,
+                     number=_INT, state=_TEXT, occurred_at=_TEXT, applied={})),
+    FactType(PROJECTION_UPDATED, "update_projection", "remote", "update",
+             _schema(("projection_event_id", "projection_state", "projection_round", "occurred_at"),
+                     projection_event_id=_TEXT, projection_state=_TEXT, projection_round=_INT, occurred_at=_TEXT),
+             event_id="projection_event_id"),
     # The facts of a run, as tenure.flow.model.facts has them.
     FactType("run.started", "start_run", "flow", "birth", _schema(("workflow", "version"), workflow=_TEXT, version=_INT)),
     FactType("run.results_adopted", "retry_run", "flow", "update", _schema()),

@@ -15,6 +15,7 @@ from tenure.model.states import ErrorClass, Resolution, State
 
 Text = Annotated[str, StringConstraints(min_length=1, max_length=2000, strip_whitespace=True, pattern=r"^[^\x00]*$")]
 ShortText = Annotated[str, StringConstraints(min_length=1, max_length=500, pattern=r"^[^\x00-\x1f]*$")]
+Reference = Annotated[str, StringConstraints(min_length=1, max_length=2000, pattern=r"^[^\x00-\x1f]*$")]
 Uid = Annotated[int, Field(gt=0, lt=2**63)]
 _M = TypeVar("_M", bound=BaseModel)
 _MAX_MESSAGE = 100_000
@@ -204,7 +205,9 @@ class LeaseRequest(Request):
 
 
 class StartExecution(LeaseRequest):
-    """Work begins."""
+    """Work begins. With ``deadline`` it goes on outside, and the lease lasts until then."""
+
+    deadline: AwareDatetime | None = None
 
 
 class DispatchExternal(LeaseRequest):
@@ -230,7 +233,7 @@ class CompleteExecution(LeaseRequest):
     """Work is done; ``next_queue_key`` sends the subject on."""
 
     result: Any = None
-    result_ref: ShortText | None = None
+    result_ref: Reference | None = None
     next_queue_key: Key | None = None
     next_action_key: Key | None = None
     ready_at: AwareDatetime | None = None

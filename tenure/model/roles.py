@@ -9,13 +9,14 @@ from tenure.model.errors import Forbidden
 
 
 class Role(StrEnum):
-    """The roles of S1 section 10.4, and ``observer``, who only looks."""
+    """The roles of S1 section 10.4; ``observer``, who only looks; ``management_node``, which runs what is submitted (S5)."""
 
     WORKER_SERVICE = "worker_service"
     WORKER_HUMAN = "worker_human"
     OPERATOR = "operator"
     ADMIN = "admin"
     OBSERVER = "observer"
+    MANAGEMENT_NODE = "management_node"
 
 
 class Permission(StrEnum):
@@ -25,6 +26,8 @@ class Permission(StrEnum):
     """See queues, subjects, their history, workers, leases, metrics."""
     SUBMIT = "submit"
     """Create subjects."""
+    EXECUTE = "execute"
+    """Be a management node: poll for work and report executions, of the node that one is bound to."""
     WORK = "work"
     """Be a worker: register, heartbeat, claim, and finish one's own leases."""
     OPERATE = "operate"
@@ -39,6 +42,7 @@ _OPERATING = _WORKING | {Permission.SUBMIT, Permission.OPERATE}
 
 #: What each role permits. An operator may claim as a human worker (S1 section 10.2).
 GRANTS: dict[Role, frozenset[Permission]] = {
+    Role.MANAGEMENT_NODE: frozenset({Permission.EXECUTE}),
     Role.OBSERVER: _LOOKING,
     Role.WORKER_HUMAN: _WORKING,
     Role.WORKER_SERVICE: _WORKING | {Permission.SUBMIT},

@@ -131,8 +131,10 @@ def _claimed(thread: SubjectThread, fact: Fact, data: Mapping[str, Any]) -> Subj
 def _started(thread: SubjectThread, fact: Fact, data: Mapping[str, Any]) -> SubjectThread:
     attempt = _attempt(thread, fact)
     changes: dict[str, Any] = {"started_at": attempt.started_at or fact.at}
-    if thread.envelope.state is State.WAITING_EXTERNAL:
-        # Outside work may last for ever; a worker that goes on with it must show that it lives.
+    if (deadline := from_instant(data.get("deadline"))) is not None:
+        changes["expires_at"] = deadline
+    elif thread.envelope.state is State.WAITING_EXTERNAL:
+        # Outside work may last for ever; a worker that goes on with it here must show that it lives.
         changes["expires_at"] = fact.at + timedelta(seconds=attempt.ttl_seconds or 0)
     return _with_attempt(thread, replace(attempt, **changes))
 

@@ -15,6 +15,7 @@ from psycopg_pool import AsyncConnectionPool, ConnectionPool, PoolTimeout
 from tenure.engine.caller import Caller
 from tenure.flow.postgres import flow_on
 from tenure.model.errors import NotFound, StoreUnavailable
+from tenure.remote.postgres import remote_on
 from tenure.sdk.actions import Actions
 from tenure.sdk.caller_connection import async_connection_of, connection_of
 from tenure.sdk.http.async_line import AsyncLine
@@ -40,7 +41,7 @@ def _caller_of(settings: Settings, store: PostgresStore, tenant: int | None) -> 
             "Check its name. To make it, pass create_tenant=True once, or define its first queue: "
             "tenure --tenant KEY queue define QUEUE.",
         )
-    return Caller(store, tenant, settings.actor, settings.tenant, followers=(flow_on(store),))
+    return Caller(store, tenant, settings.actor, settings.tenant, followers=(flow_on(store), remote_on(store)))
 
 
 def _none_free(seconds: float) -> StoreUnavailable:

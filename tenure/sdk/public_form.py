@@ -25,6 +25,11 @@ from tenure.model.result import ActionResult
 from tenure.model.thread import SubjectThread
 from tenure.model.visibility import Reason
 from tenure.model.worker import Worker
+from tenure.remote.engine.nodes import NodeStanding
+from tenure.remote.engine.reading import SubmissionHistory, SubmissionStanding
+from tenure.remote.model.fields import Contract
+from tenure.remote.rows import SubmissionRow
+from tenure.sdk.remote_form import history_form, node_form, standing_form, submission_form
 from tenure.store.records import Divergence, Edge, Subject, Template
 
 #: What a uid of an object of this class looks like to the outside.
@@ -173,6 +178,11 @@ _FORMS: tuple[tuple[type | tuple[type, ...], Callable[[Any], Any]], ...] = (
     (Envelope, _envelope),
     (Attempt, _attempt),
     (SubjectThread, _thread),
+    (NodeStanding, node_form),
+    (SubmissionStanding, standing_form),
+    (SubmissionHistory, history_form),
+    (SubmissionRow, submission_form),
+    (Contract, lambda contract: contract.model_dump(mode="json")),
     (BaseModel, _model),
     (Reason, lambda reason: reason.as_dict()),
     (datetime, instant),

@@ -12,13 +12,16 @@ from tenure.model import euid
 from tests.api.conftest import Site
 from tests.api.documented import PREFIX
 
-ANYBODY = frozenset({"anonymous", "nobody", "observer", "worker_human", "worker_service", "operator", "admin"})
+ANYBODY = frozenset(
+    {"anonymous", "nobody", "observer", "worker_human", "worker_service", "operator", "admin", "management_node"}
+)
 KNOWN = ANYBODY - {"anonymous"}
-READ = KNOWN - {"nobody"}
+READ = KNOWN - {"nobody", "management_node"}
 WORK = READ - {"observer"}
 SUBMIT = frozenset({"worker_service", "operator", "admin"})
 OPERATE = frozenset({"operator", "admin"})
 ADMINISTER = frozenset({"admin"})
+EXECUTE = frozenset({"management_node"})
 
 #: Every route by its operationId, and who may. A route that is not in it fails the test below.
 WHO_MAY = {
@@ -46,6 +49,10 @@ WHO_MAY = {
     "define_schedule": ADMINISTER, "pause_schedule": ADMINISTER, "resume_schedule": ADMINISTER,
     "list_principals": ADMINISTER, "create_principal": ADMINISTER, "get_principal": ADMINISTER,
     "change_principal": ADMINISTER, "set_password": ADMINISTER,
+    "list_nodes": ADMINISTER, "get_node": ADMINISTER, "define_node": ADMINISTER,
+    "poll_node": EXECUTE, "receive_event": EXECUTE, "receive_events": EXECUTE,
+    "submit_job": SUBMIT, "cancel_submission": SUBMIT, "list_submissions": READ, "get_submission": READ,
+    "get_submission_history": READ,
     "list_tokens": ADMINISTER, "create_token": ADMINISTER, "revoke_token": ADMINISTER,
 }  # fmt: skip
 
@@ -68,6 +75,8 @@ def _sent(method: str, path: str, operation: dict[str, Any]) -> dict[str, Any]:
         "method": method,
         "url": path.replace("{queue_key}", "nowhere")
         .replace("{name}", "nothing")
+        .replace("{node}", "nowhere")
+        .replace("{submission_id}", nowhere)
         .replace("{principal}", "service:nobody-there"),
     }
     media = list(operation.get("requestBody", {}).get("content", {}))

@@ -10,8 +10,10 @@ from tenure.model.roles import GRANTS, Permission, Role, demand, permissions_of,
 P, R = Permission, Role
 
 
-def test_every_role_may_look() -> None:
-    assert all(P.READ in GRANTS[role] for role in Role)
+def test_every_role_may_look_but_that_of_a_node_which_is_told_what_it_needs() -> None:
+    assert {role for role in Role if P.READ not in GRANTS[role]} == {R.MANAGEMENT_NODE}
+    assert GRANTS[R.MANAGEMENT_NODE] == {P.EXECUTE}
+    assert roles_with(P.EXECUTE) == [R.MANAGEMENT_NODE]
 
 
 def test_only_an_admin_administers() -> None:

@@ -9,7 +9,7 @@ from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 from tenure.api.schemas.fields import LeaseEuid, LeaseToken, SubjectEuid, WorkerEuid
 from tenure.api.schemas.guards import GuardedBody
 from tenure.model.queue import Key
-from tenure.model.requests import Message, ShortText, Text
+from tenure.model.requests import Message, Reference, ShortText, Text
 from tenure.model.states import ErrorClass
 
 _LONGEST_WAIT = 60
@@ -114,7 +114,7 @@ class CompleteBody(LeaseBody):
     model_config = _example(**_HOLDER, result={"yield_ng": 512}, next_queue_key="post_extract_qc")
 
     result: Any = Field(None, description="Any JSON; kept in the record.")
-    result_ref: ShortText | None = Field(None, description="Where a large result is kept.")
+    result_ref: Reference | None = Field(None, description="Where a large result is kept.")
     next_queue_key: Key | None = Field(None, description="Sends the subject on; without it, it is COMPLETED.")
     next_action_key: Key | None = None
     ready_at: AwareDatetime | None = Field(None, description="For the next queue: not before.")

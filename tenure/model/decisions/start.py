@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from tenure.model import fact_types as ft
 from tenure.model.decisions.unfolding import Context, Unfolding, check_guards, held_lease, replayed
-from tenure.model.errors import InvalidTransition
+from tenure.model.errors import InvalidRequest, InvalidTransition
 from tenure.model.fact import Draft, Fact
+from tenure.model.json_text import instant
 from tenure.model.requests import StartExecution
 from tenure.model.states import State
 from tenure.model.transitions import Action, check_start, check_transition
@@ -23,8 +24,11 @@ def decide_start(unfolding: Unfolding, request: StartExecution, context: Context
         raise InvalidTransition("This attempt was started already.", "Complete, fail or release it.")
     after = State.RUNNING if env.slots_free == 0 else State.READY
     check_transition(Action.START, env.state, after)
+    if request.deadline is not None and request.deadline <= context.now:
+        raise InvalidRequest("The deadline has passed already.", "Give a deadline in the future, or none.")
+    data = {"deadline": instant(request.deadline)} if request.deadline is not None else None
     draft = Draft(
         type=ft.STARTED, state=after, revision=env.revision + 1, queue_key=env.next_queue_key, lease=attempt.uid,
-        worker=attempt.worker, idempotency_key=request.idempotency_key, payload_hash=request.payload_hash(),
+        worker=attempt.worker, data=data, idempotency_key=request.idempotency_key, payload_hash=request.payload_hash(),
     )  # fmt: skip
     return unfolding.append(draft, context)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from typing import Self
 
 from pydantic import Field, model_validator
@@ -72,6 +73,45 @@ class ExecutionEvent(Contract):
         if self.state is ExecutionState.FAILED and self.error is None:
             raise ValueError("error.code, error.message and error.retryable are required when state is failed")
         return self
+
+
+class EventOutcome(StrEnum):
+    """What an event did."""
+
+    APPLIED = "applied"
+    """It moved the execution and the submission."""
+    KEPT = "kept"
+    """It moved the execution; its submission had gone on without it (cancelled, held, requeued)."""
+    DUPLICATE = "duplicate"
+    """Its event_id had come before: nothing was done."""
+
+
+class EventReceived(Contract):
+    """The answer to an event that was taken in."""
+
+    event_id: Id
+    outcome: EventOutcome
+    submission_id: Id
+    execution_id: Id
+    state: ExecutionState | None = Field(description="The state of the execution now.")
+    projection_state: ProjectionState = Field(description="What the product knows of the submission now.")
+
+
+class EventResult(Contract):
+    """What became of one event of a batch. ``status`` and ``code`` are those that it would have had alone."""
+
+    event_id: str | None
+    status: int
+    received: EventReceived | None = None
+    code: str | None = None
+    detail: str | None = None
+    hint: str | None = None
+
+
+class EventResults(Contract):
+    """The answer to a batch: a result for each event, in order."""
+
+    results: tuple[EventResult, ...]
 
 
 class ProjectionUpdate(Contract):

@@ -9,7 +9,8 @@ from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, PlainSerialize
 
 #: An identifier of the product's or of an execution stack's: opaque, kept as it came.
 Id = Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f]+$")]
-Uri = Annotated[str, StringConstraints(min_length=1, max_length=2000, pattern=r"^[^\x00-\x20]+$")]
+#: ASCII, as RFC 3986 has it: what else a name holds is percent-encoded.
+Uri = Annotated[str, StringConstraints(min_length=1, max_length=2000, pattern=r"^[!#-\[\]-~]+$")]
 Sentence = Annotated[str, StringConstraints(max_length=2000, pattern=r"^[^\x00]*$")]
 Rfc3339 = Annotated[AwareDatetime, PlainSerializer(lambda at: at.isoformat().replace("+00:00", "Z"), when_used="json")]
 

@@ -19,6 +19,7 @@ from tenure.model.queue import QueuePolicy
 from tenure.model.requests import ClaimItems
 from tenure.model.states import LeaseStatus
 from tenure.model.worker import Worker, WorkerSpec
+from tenure.remote.postgres import remote_on
 from tenure.sdk.settings import Settings
 from tenure.sdk.token import Token
 from tenure.sdk.worker.holding import Held
@@ -57,7 +58,7 @@ class DatabaseTransport:
         store = PostgresStore(notify=settings.notify)
         tenant = await keeping.attempt(lambda: store.tenant(settings.tenant, create=True, actor=settings.actor))
         assert tenant is not None
-        caller = Caller(store, tenant, settings.actor, settings.tenant, followers=(flow_on(store),))
+        caller = Caller(store, tenant, settings.actor, settings.tenant, followers=(flow_on(store), remote_on(store)))
         await keeping.attempt(lambda: define_missing_queues(caller, policies))
         try:
             worker = await keeping.attempt(lambda: workers.register_worker(caller, spec))

@@ -1,0 +1,1 @@
+"""What the border does: nodes, submissions, polls, events (decision 13)."""

@@ -1,0 +1,51 @@
+"""What is said of a management node when it is defined: how its queues map to the scheduler's, and its manners."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+
+from tenure.model.queue import RetryPolicy
+from tenure.remote.model.fields import Id
+
+NodeName = Annotated[str, StringConstraints(min_length=1, max_length=100, pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$")]
+"""How a node is named everywhere: ``management_node_id`` in contracts."""
+_MOST = 100
+
+
+class NodeQueue(BaseModel):
+    """What ``queue_name`` means at the scheduler, and what may be asked for there."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    partition: Id | None = Field(None, description="The partition; None for the scheduler's default.")
+    account: Id | None = Field(None, description="The account that is billed where the profile names none.")
+    accounts: tuple[Id, ...] = Field((), max_length=_MOST, description="Accounts that a profile may name besides.")
+    qos: Id | None = Field(None, description="The QOS where the profile names none.")
+    qos_allowed: tuple[Id, ...] = Field((), max_length=_MOST, description="QOS that a profile may name besides.")
+    max_walltime_seconds: int | None = Field(None, ge=1, le=366 * 86400)
+    max_cpu: int | None = Field(None, ge=1, le=1_000_000)
+    max_memory_mib: int | None = Field(None, ge=1, le=2**31)
+
+
+class NodeSpec(BaseModel):
+    """A management node as it is defined. Times in seconds."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    display_name: str = Field("", max_length=200, pattern=r"^[^\x00-\x1f]*$")
+    queues: dict[Id, NodeQueue] = Field(min_length=1, max_length=_MOST, description="By queue_name.")
+    silent_after_seconds: int = Field(
+        120, ge=10, le=86400, description="Without a poll for so long it counts as silent: new submissions are refused."
+    )
+    lease_seconds: int = Field(
+        300,
+        ge=10,
+        le=86400,
+        description="How long work that was handed out may stay unaccepted before it is handed out anew.",
+    )
+    max_attempts: int = Field(
+        3, ge=1, le=1000, description="How many executions a submission gets where failures are retryable."
+    )
+    retry: RetryPolicy = Field(default_factory=RetryPolicy)

@@ -1,0 +1,7 @@
+-- Submissions in order of uid, for walking through all of them.
+-- Primary key.
+select s.*, n.name as node_name
+from tenure.remote_submission s
+cross join lateral (select n.name from tenure.management_node n where n.uid = s.node offset 0) n
+where s.uid > %(after)s and (%(tenant)s::bigint is null or s.tenant = %(tenant)s)
+order by s.uid limit %(limit)s
