@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import fcntl
 import json
-import os
 import subprocess
 import sys
 import textwrap
@@ -105,10 +104,10 @@ class Site:
         path.write_text(f"#!/bin/sh\necho called >>{self.folder}/calls\n{does}\n")
         path.chmod(0o755)
 
-    def submit(self, **changed: object) -> str:
+    def submit(self, job_of_key: Callable[[str], str | None] | None = None, **changed: object) -> str:
         settings = self.settings.model_copy(update=changed)
         programs = Programs(settings.programs, settings.command_seconds, 1 << 20)
-        return submit(self.job, programs, settings, self.known.get)
+        return submit(self.job, programs, settings, job_of_key or self.known.get)
 
     @property
     def calls(self) -> int:
@@ -155,16 +154,21 @@ def test_a_job_without_an_answer_is_looked_for_twice_before_it_is_submitted_agai
     site.sbatch("echo 'Socket timed out on send/recv operation' >&2; exit 1")
     with pytest.raises(SchedulerUnavailable):
         site.submit()
-    for _ in range(3):
-        with pytest.raises(SchedulerUnavailable, match="looked for again"):
-            site.submit(settle_seconds=60)
-    assert site.calls == 1
-    # The time runs from when the scheduler answered that there is none.
-    long_ago = time.time() - 61
-    os.utime(site.folder / "sbatch.looked", (long_ago, long_ago))
     site.sbatch("echo 10")
-    assert site.submit(settle_seconds=60) == "10"
-    assert site.calls == 2
+
+    asked = []
+    assert site.submit(job_of_key=asked.append) == "10"
+    assert (asked, site.calls) == (["key", "key"], 2)
+
+
+def test_a_job_that_appears_late_is_found(site: Site):
+    site.sbatch("exit 1")
+    with pytest.raises(SchedulerUnavailable):
+        site.submit()
+    answers = iter((None, "10"))
+
+    assert site.submit(job_of_key=lambda _: next(answers)) == "10"
+    assert site.calls == 1
 
 
 def test_nothing_is_submitted_while_the_scheduler_cannot_say_whether_it_has_the_job(site: Site):
@@ -175,9 +179,8 @@ def test_nothing_is_submitted_while_the_scheduler_cannot_say_whether_it_has_the_
     def silent(_: str) -> str | None:
         raise SchedulerUnavailable("squeue gave no answer")
 
-    programs = Programs(site.settings.programs, 10, 1 << 20)
     with pytest.raises(SchedulerUnavailable, match="squeue"):
-        submit(site.job, programs, site.settings, silent)
+        site.submit(job_of_key=silent)
     assert site.calls == 1
 
 

@@ -10,7 +10,16 @@ Seen working with 22.05, with and without accounting. What each module knows:
 ``scheduler``    the adapter itself
 """
 
+from __future__ import annotations
+
+from tenure.agent.scheduler import Scheduler
+from tenure.agent.settings import AgentSettings, checked
 from tenure.agent.slurm.scheduler import SlurmScheduler
 from tenure.agent.slurm.settings import SlurmSettings
 
-__all__ = ["SlurmScheduler", "SlurmSettings"]
+__all__ = ["SlurmScheduler", "SlurmSettings", "open_scheduler"]
+
+
+def open_scheduler(settings: AgentSettings) -> Scheduler:
+    """The adapter for these settings; the agent calls ``open`` on it. Raises InvalidSettings."""
+    return SlurmScheduler(checked(SlurmSettings, settings.slurm, "agent.toml", "slurm"))

@@ -21,7 +21,7 @@ class SlurmSettings(BaseModel):
     """How long one of them may take."""
     output_mib: int = Field(default=512, ge=1)
     """How much one of them may print; more counts as no answer."""
-    settle_seconds: float = Field(default=30, ge=0)
+    settle_seconds: float = Field(default=10, ge=0, le=300)
     """How long a job may take to appear once the controller answers again, where the answer of sbatch was lost."""
     requeue: bool = False
     """Whether Slurm itself may begin a job anew. Without it a preemption or a failing node ends the job, and the queue's

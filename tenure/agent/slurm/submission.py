@@ -23,7 +23,7 @@ from tenure.agent.slurm.command import Programs, end
 from tenure.agent.slurm.refusals import Outcome, Reply, read_reply
 from tenure.agent.slurm.settings import SlurmSettings
 
-_LOCK, _OUT, _ERROR, _LOOKED = "sbatch.lock", "sbatch.out", "sbatch.err", "sbatch.looked"
+_LOCK, _OUT, _ERROR = "sbatch.lock", "sbatch.out", "sbatch.err"
 _LOOK_AGAIN = 0.05
 _NO_LOCKS = (errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOLCK)
 
@@ -36,10 +36,9 @@ def submit(job: JobSpec, programs: Programs, settings: SlurmSettings, job_of_key
     with _lock(job.folder / _LOCK, settings.command_seconds) as lock:
         earlier = _reply(job.folder)
         if earlier is not None and earlier.outcome is Outcome.UNKNOWN:
-            found = job_of_key(job.key)
+            found = _found(job.key, job_of_key, settings.settle_seconds)
             if found is not None:
                 return found
-            _wait_for_it(job.folder / _LOOKED, settings.settle_seconds, earlier.why)
         if earlier is None or earlier.outcome in (Outcome.UNKNOWN, Outcome.NOT_TAKEN):
             _sbatch(job, programs, settings, lock)
             earlier = _reply(job.folder)
@@ -80,7 +79,6 @@ def options(job: JobSpec, settings: SlurmSettings) -> list[str]:
 
 def _sbatch(job: JobSpec, programs: Programs, settings: SlurmSettings, lock: int) -> None:
     """Run it. What it says is in the folder afterwards, and also when we are killed while it runs."""
-    (job.folder / _LOOKED).unlink(missing_ok=True)
     sbatch = programs.path("sbatch")
     # What is submitted has no lines of its own, so that no #SBATCH line in what is run can ask for anything.
     script = f"#!/bin/sh\nexec {shlex.quote(str(job.script))}\n".encode()
@@ -104,17 +102,15 @@ def _reply(folder: Path) -> Reply | None:
     return read_reply(out, error)
 
 
-def _wait_for_it(looked: Path, settle_seconds: float, why: str) -> None:
-    """Let the time pass that a job may take to appear. It counts from when the controller first answered that there is
-    none: until then it may have been busy with what it was asked before. Raises SchedulerUnavailable until it has passed.
+def _found(key: str, job_of_key: Callable[[str], str | None], settle_seconds: float) -> str | None:
+    """The job of an ``sbatch`` whose answer was lost. A controller that was busy may come to its request only now: that it
+    answers the first question does not mean that it has made all jobs that it was asked for before; the second one counts.
     """
-    if not looked.exists():
-        looked.touch()
-    waited = time.time() - looked.stat().st_mtime
-    if 0 <= waited < settle_seconds:
-        raise SchedulerUnavailable(
-            f"the answer of an earlier sbatch was lost ({why}); its job is looked for again before another is submitted"
-        )
+    found = job_of_key(key)
+    if found is None:
+        time.sleep(settle_seconds)
+        found = job_of_key(key)
+    return found
 
 
 @contextmanager
