@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tenure.agent.scheduler import SchedulerUnavailable
-from tenure.agent.slurm import SlurmScheduler, SlurmSettings
+from tenure.agent.slurm import SlurmScheduler, SlurmSettings, accounting
 from tenure.agent.slurm.command import Programs
 
 
@@ -54,6 +54,24 @@ def test_a_cancel_of_what_has_ended_is_no_error_and_any_other_failure_is_one(bin
     _program(bin_folder, "scancel", "echo 'scancel: error: Kill job error on job id 7: Socket timed out' >&2; exit 1")
     with pytest.raises(SchedulerUnavailable, match="Socket timed out"):
         scheduler.cancel("7")
+
+
+def test_a_row_of_accounting_that_nobody_closed_is_no_answer_and_an_ended_one_is(bin_folder: Path):
+    told = Path(__file__).parents[1] / "hpc" / "data" / "sacct.txt"
+    _program(
+        bin_folder, "sacct", f'echo "$@" >{bin_folder}/asked; echo $SLURM_TIME_FORMAT >>{bin_folder}/asked; cat {told}'
+    )
+    programs = Programs(bin_folder, 30, 1 << 20)
+
+    found = {record.name for record in accounting.ended(programs, ["3", "16"], days=3)}
+
+    assert {"exit-3", "node-failed"} <= found
+    assert not {"running", "requeued", "suspended", "longer-than-allowed"} & found
+    asked = (bin_folder / "asked").read_text()
+    assert "-X -P -D --noheader" in asked
+    assert "--jobs=3,16" in asked
+    assert asked.endswith("%s\n")
+    assert {record.name for record in accounting.of_keys(programs, ["running"], days=3)} >= {"running", "requeued"}
 
 
 def _program(folder: Path, name: str, does: str) -> None:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from tenure.agent.scheduler import JobStatus, Phase, SchedulerUnavailable
-from tenure.agent.slurm import completions, squeue_json
+from tenure.agent.slurm import accounting, completions, squeue_json
 from tenure.agent.slurm.record import Record
 from tenure.agent.slurm.states import NEED_MORE, status
 
@@ -59,6 +60,11 @@ def finished() -> dict[str, Record]:
     return {record.name: record for record in found}
 
 
+@pytest.fixture(scope="module")
+def accounted() -> dict[str, Record]:
+    return {record.name: record for record in accounting.newest(accounting.records((_DATA / "sacct.txt").read_text()))}
+
+
 @pytest.mark.parametrize("name", _MEANT)
 def test_each_state_has_its_phase_its_failure_and_its_exit_code(queue: dict[str, Record], name: str):
     assert _told(status(queue[name])) == _MEANT[name]
@@ -74,6 +80,23 @@ def test_the_file_of_completions_tells_the_same_of_what_has_ended(finished: dict
         assert _told(status(finished[name]))[:2] == (Phase.FAILED, "CANCELLED"), "the file has no reasons"
     else:
         assert _told(status(finished[name])) == _MEANT[name]
+
+
+def test_accounting_tells_the_same_of_what_has_ended(accounted: dict[str, Record]):
+    # What never became eligible is not in the database.
+    told = {name for name in _MEANT if _MEANT[name][0] in (Phase.COMPLETED, Phase.FAILED)} & set(accounted)
+    assert len(told) == 10
+    for name in told:
+        assert _told(status(accounted[name])) == _MEANT[name], name
+    assert status(accounted["deadline"]).started_at is None
+    assert replace(accounted["exit-3"], user_id=os.geteuid()).answers_to("key-of-exit-3")
+    assert accounted["refused"].refused
+
+
+def test_of_a_requeued_job_the_last_beginning_counts(accounted: dict[str, Record]):
+    assert (accounted["requeued"].state, accounted["requeued"].restarts) == ("RUNNING", 1)
+    assert (accounted["preempted-and-requeued"].state, accounted["preempted-and-requeued"].restarts) == ("PENDING", 1)
+    assert (accounted["node-failed"].state, accounted["node-failed"].restarts) == ("NODE_FAIL", 0)
 
 
 def test_the_two_sources_agree_on_times(queue: dict[str, Record], finished: dict[str, Record], monkeypatch):

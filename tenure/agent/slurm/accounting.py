@@ -31,13 +31,19 @@ _FIELDS = (
 _BATCH = 200
 
 
-def of_jobs(programs: Programs, job_ids: Collection[str], days: int) -> list[Record]:
-    """The jobs of these numbers. Raises SchedulerUnavailable."""
-    return _ask(programs, "--jobs", job_ids, days)
+_OPEN = {"PENDING", "RUNNING", "SUSPENDED", "REQUEUED", "RESIZING"}
+
+
+def ended(programs: Programs, job_ids: Collection[str], days: int) -> list[Record]:
+    """Those of these jobs that have ended. Raises SchedulerUnavailable.
+
+    A job that the controller does not know and that runs here is a row that nobody has closed: it says nothing.
+    """
+    return [record for record in _ask(programs, "--jobs", job_ids, days) if record.state not in _OPEN]
 
 
 def of_keys(programs: Programs, keys: Collection[str], days: int) -> list[Record]:
-    """The jobs whose names are these keys. Raises SchedulerUnavailable."""
+    """The jobs whose names are these keys, whatever became of them. Raises SchedulerUnavailable."""
     return _ask(programs, "--name", keys, days)
 
 
@@ -51,7 +57,7 @@ def _ask(programs: Programs, by: str, values: Collection[str], days: int) -> lis
             f"{by}={','.join(ordered[start : start + _BATCH])}", f"--format={','.join(_FIELDS)}",
             environment={"SLURM_TIME_FORMAT": "%s"},
         )  # fmt: skip
-        found += _newest(records(printed.decode(errors="replace")))
+        found += newest(records(printed.decode(errors="replace")))
     return found
 
 
@@ -80,7 +86,7 @@ def records(printed: str) -> Iterator[Record]:
         )
 
 
-def _newest(rows: Iterator[Record]) -> list[Record]:
+def newest(rows: Iterator[Record]) -> list[Record]:
     """Of each job the row that stands for it now: the last one, which was begun after the others."""
     jobs: dict[str, Record] = {}
     begun: dict[str, int] = {}

@@ -92,7 +92,7 @@ class SlurmScheduler:
             found |= self._by_number(self._completed(lambda record: record.job_id in forgotten), forgotten)
             forgotten -= set(found)
         if forgotten and self._accounting:
-            rows = accounting.of_jobs(self._programs, forgotten, self._settings.accounting_days)
+            rows = accounting.ended(self._programs, forgotten, self._settings.accounting_days)
             found |= self._by_number(rows, forgotten)
         return {
             number: replace(status(record), key=self._keys.get(number, record.name)) for number, record in found.items()

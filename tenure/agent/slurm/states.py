@@ -100,7 +100,7 @@ def _how_it_ended(record: Record) -> str:
 def _exit_code(record: Record, phase: Phase) -> int | None:
     code = record.wait_status >> 8 & 0xFF
     # A job that failed with 0 was ended by something else than its script.
-    return code if phase is Phase.COMPLETED or (phase is Phase.FAILED and code) else None
+    return code if phase is Phase.COMPLETED or (phase is Phase.FAILED and code and record.nodes) else None
 
 
 def _problem(record: Record) -> str | None:
