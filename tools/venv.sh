@@ -43,7 +43,8 @@ if [ -x .venv/bin/pip ]; then
     .venv/bin/python -m pip install --quiet --require-hashes --requirement "$lock"
     .venv/bin/python -m pip install --quiet --no-deps --editable .
 elif [ -n "$uv" ]; then
-    uv pip install --quiet --python .venv/bin/python --require-hashes --requirement "$lock"
+    # Compiled once here as pip does, not at each start of each program.
+    uv pip install --quiet --compile-bytecode --python .venv/bin/python --require-hashes --requirement "$lock"
     uv pip install --quiet --python .venv/bin/python --no-deps --editable .
 else
     echo ".venv has no pip and uv is not on PATH. Run 'make clean', then try again." >&2

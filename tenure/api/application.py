@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from fastapi import FastAPI
+from fastapi import APIRouter, FastAPI
 
 from tenure import __version__
 from tenure.api import identity, openapi, problem
@@ -42,6 +42,14 @@ _ROUTERS = (
     worker_actions.router, registry.router, workers.router, leases.router, triage.router, ledger.router,
     workflows.router, runs.router, steering.router, schedules.router,
 )  # fmt: skip
+
+# Put together once for a process: FastAPI works each route out when it is first asked for.
+_KERNEL = APIRouter()
+for _router in (remote_nodes.router, remote_submissions.router, remote_events.router):
+    _KERNEL.include_router(_router)
+for _router in _ROUTERS:
+    _KERNEL.include_router(_router, prefix=PREFIX)
+_KERNEL.include_router(server.router)
 
 
 def create_application(settings: ServerSettings) -> FastAPI:
@@ -83,11 +91,7 @@ def create_application(settings: ServerSettings) -> FastAPI:
     application.add_middleware(BodyLimit, most=settings.max_body_bytes)
     application.add_middleware(MeasureRequests, metrics=runtime)
     application.add_middleware(TellRequests)
-    for router in (remote_nodes.router, remote_submissions.router, remote_events.router):
-        application.include_router(router)
-    for router in _ROUTERS:
-        application.include_router(router, prefix=PREFIX)
-    application.include_router(server.router)
+    application.router.routes.extend(_KERNEL.routes)
     identity.install(application, settings)
     return application
 

@@ -6,6 +6,7 @@ import asyncio
 import logging
 import secrets
 import time
+from contextlib import aclosing
 from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
@@ -238,10 +239,11 @@ class Page:
 
     async def _follow(self) -> None:
         """Look again as soon as the ledger tells of something that the screen shows."""
-        async for facts, _ in self._following.listen(self.visitor.identity, None, _PULSE):
-            if not self._visible or self._client.is_deleted:
-                continue
-            told = bool(facts) and (self._screen is None or self._screen.concerns(facts))
-            if told or not self._well or time.monotonic() - self._looked >= _QUIET:
-                await self.refresh()
-                await asyncio.sleep(_SPACING)
+        async with aclosing(self._following.listen(self.visitor.identity, None, _PULSE)) as listening:
+            async for facts, _ in listening:
+                if not self._visible or self._client.is_deleted:
+                    continue
+                told = bool(facts) and (self._screen is None or self._screen.concerns(facts))
+                if told or not self._well or time.monotonic() - self._looked >= _QUIET:
+                    await self.refresh()
+                    await asyncio.sleep(_SPACING)

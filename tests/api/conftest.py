@@ -119,7 +119,9 @@ class Site:
     @property
     def anonymous(self) -> Documented:
         """An HTTP client that does not say who asks."""
-        return self._clients.setdefault(None, Documented(self.server, None))
+        if None not in self._clients:
+            self._clients[None] = Documented(self.server, None)
+        return self._clients[None]
 
     @property
     def admin(self) -> Documented:

@@ -6,11 +6,9 @@ from typing import Any
 
 import pytest
 
-from tenure.api.application import create_application
-from tenure.api.settings import ServerSettings
 from tenure.model import euid
 from tests.api.conftest import Site
-from tests.api.documented import PREFIX
+from tests.api.documented import PREFIX, the_document
 
 ANYBODY = frozenset(
     {"anonymous", "nobody", "observer", "worker_human", "worker_service", "operator", "admin", "management_node"}
@@ -56,10 +54,9 @@ WHO_MAY = {
     "list_tokens": ADMINISTER, "create_token": ADMINISTER, "revoke_token": ADMINISTER,
 }  # fmt: skip
 
-DOCUMENT = create_application(ServerSettings(dsn="", ui=False)).openapi()
 OPERATIONS = {
     operation["operationId"]: (method.upper(), path, operation)
-    for path, item in DOCUMENT["paths"].items() for method, operation in item.items()
+    for path, item in the_document()["paths"].items() for method, operation in item.items()
 }  # fmt: skip
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from tenure.sdk.client import Tenure
 from tenure.sdk.password import password_hash
-from tests.api.documented import contract_of
+from tests.api.documented import the_contract
 
 PRINCIPALS, TOKENS, SESSION = "/api/v1/principals", "/api/v1/tokens", "/api/v1/session"
 PASSWORD, ANOTHER = "several words in a row", "other words in a row"
@@ -20,7 +20,7 @@ Ask = Callable[..., Awaitable[httpx.Response]]
 @pytest.fixture
 def asking(http: httpx.AsyncClient, ours: Tenure) -> Callable[[str], Ask]:
     """``asking(role)`` gives a function that asks as a principal of that role, and holds answers to the document."""
-    contract = contract_of(http._transport.app)  # type: ignore[attr-defined]
+    contract = the_contract()
 
     def of(role: str, client: Tenure = ours) -> Ask:
         client.create_principal(f"user:{role}", roles=[role])

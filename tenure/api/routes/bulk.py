@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
 from dataclasses import dataclass
 from typing import IO, Any
 
@@ -20,6 +20,7 @@ from tenure.api.lines_of_json import lines_of
 from tenure.api.problem import problem_of
 from tenure.api.schemas.guards import IdempotencyKeyHeader
 from tenure.api.schemas.submitting import SubmitBody
+from tenure.api.streamed import Streamed
 from tenure.engine.acting import Outcome
 from tenure.engine.actions.submit import submit_many
 from tenure.model.errors import StoreUnavailable, TenureError
@@ -81,7 +82,7 @@ async def submit_subjects(
         answers.close()
         raise
     answers.seek(0)
-    return StreamingResponse(_sent(answers), media_type=MEDIA_TYPE)
+    return Streamed(_sent(answers), media_type=MEDIA_TYPE)
 
 
 async def _submit_all(
@@ -167,7 +168,7 @@ def _told(outcome: Outcome) -> dict[str, Any]:
     return {"result": public(outcome)}
 
 
-async def _sent(answers: IO[bytes]) -> AsyncIterator[bytes]:
+async def _sent(answers: IO[bytes]) -> AsyncGenerator[bytes]:
     try:
         while piece := await run_in_threadpool(answers.read, _READ):
             yield piece

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from typing import Annotated, Any
 
@@ -20,6 +20,7 @@ from tenure.api.live.following import Following
 from tenure.api.schemas.fact import Event
 from tenure.api.schemas.fields import SubjectEuid
 from tenure.api.schemas.page import CursorParameter, Limit, Page
+from tenure.api.streamed import Streamed
 from tenure.model.principal import Identity
 from tenure.model.queue import Key
 
@@ -82,12 +83,12 @@ async def follow_events(
     begin = last_event_id if last_event_id is not None else after
     stream = _stream(request.app.state.following, identity, wanted, begin, request.app.state.settings.heartbeat_seconds)
     headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
-    return StreamingResponse(stream, media_type=_STREAM, headers=headers)
+    return Streamed(stream, media_type=_STREAM, headers=headers)
 
 
 async def _stream(
     following: Following, identity: Identity, wanted: Wanted, after: int | None, heartbeat: float
-) -> AsyncIterator[bytes]:
+) -> AsyncGenerator[bytes]:
     yield b"retry: 2000\n\n"
     async with aclosing(following.listen(identity, after, heartbeat)) as listening:
         async for facts, position in listening:
