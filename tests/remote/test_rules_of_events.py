@@ -15,7 +15,7 @@ import pytest
 
 from tenure.remote.model.names import submission_uid
 from tests.api.conftest import Running, Site
-from tests.remote.border import R, STATES, Border
+from tests.remote.border import STATES, Border, R
 
 BEFORE = (None, *STATES)
 #: How a submission comes to stand so, one event after the other.
@@ -75,6 +75,13 @@ CASES = [
 ]  # fmt: skip
 
 
+_COUNTS = """
+select (select count(*) from tenure.fact where thread = s.uid), (select count(*) from tenure.fact where thread = s.subject),
+    (select count(*) from tenure.refusal where subject = s.subject)
+from tenure.remote_submission s where s.uid = %s
+"""
+
+
 @dataclass
 class Scene:
     border: Border
@@ -84,10 +91,7 @@ class Scene:
 
     def counted(self, case: Case) -> tuple[int, int, int]:
         uid = submission_uid(self.works[case]["submission_id"])
-        row = self.connection.execute(
-            "select (select count(*) from tenure.fact where thread = s.uid), (select count(*) from tenure.fact where thread = s.subject),"
-            " (select count(*) from tenure.refusal where subject = s.subject) from tenure.remote_submission s where s.uid = %s", [uid]
-        ).fetchone()  # fmt: skip
+        row = self.connection.execute(_COUNTS, [uid]).fetchone()
         assert row is not None
         return row
 
