@@ -17,7 +17,7 @@ help:
 	@echo "make bench   measure Tenure beside bare SQL on this machine (beside its peers: bench/README.md)"
 	@echo "make mutants break the model in small ways and count what its tests notice (an hour)"
 	@echo "make lock    pin the dependencies again (needs uv)"
-	@echo "make clean   remove .venv, caches and builds (.tenure, your data, stays)"
+	@echo "make clean   remove .venv, .venv-aiida, caches and builds (.tenure, your data, stays)"
 
 # The stamps keep the second run quick: an environment is made again only when what it should hold has changed.
 .venv/.runtime: pyproject.toml locks/runtime.txt tools/venv.sh
@@ -27,6 +27,11 @@ help:
 .venv/.dev: pyproject.toml locks/dev.txt tools/venv.sh
 	bash tools/venv.sh locks/dev.txt
 	@touch .venv/.runtime $@
+
+# AiiDA holds back packages that the others need newer, so it has an environment of its own.
+.venv-aiida/.stamp: pyproject.toml locks/aiida.txt tools/venv.sh
+	bash tools/venv.sh locks/aiida.txt .venv-aiida
+	@touch $@
 
 demo: .venv/.runtime
 	$(BIN)/tenure demo
@@ -43,7 +48,10 @@ test: .venv/.dev tests/ui/node_modules/.stamp
 # What runs on a real Slurm, in folders of its own.
 test-hpc: .venv/.dev
 	@bash tools/system-packages.sh munge slurmctld slurmd slurm-client slurm-wlm-basic-plugins
-	$(BIN)/python -m pytest -n $(WORKERS) -m hpc tests/hpc $(PYTEST_ARGS)
+	$(BIN)/python -m pytest -n $(WORKERS) -m hpc tests/hpc --ignore=tests/hpc/with_aiida $(PYTEST_ARGS)
+	@if $(MAKE) --silent .venv-aiida/.stamp; then \
+		.venv-aiida/bin/python -m pytest -n $(WORKERS) -m hpc tests/hpc/with_aiida $(PYTEST_ARGS); \
+	else echo "AiiDA cannot be installed here; its tests are skipped."; fi
 
 lint: .venv/.dev
 	$(BIN)/ruff check .
@@ -77,7 +85,9 @@ lock:
 		--quiet --upgrade --extra server --output-file locks/runtime.txt pyproject.toml
 	uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-emit-find-links --no-header \
 		--quiet --upgrade --extra dev --extra sqlalchemy --output-file locks/dev.txt pyproject.toml
+	uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-emit-find-links --no-header \
+		--quiet --upgrade --extra test --extra aiida --output-file locks/aiida.txt pyproject.toml
 
 clean:
-	rm -rf .venv tests/ui/node_modules dist build htmlcov .coverage .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf .venv .venv-aiida tests/ui/node_modules dist build htmlcov .coverage .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
 	find . -name __pycache__ -type d -not -path './.tenure/*' -prune -exec rm -rf {} +

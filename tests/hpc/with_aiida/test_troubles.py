@@ -1,0 +1,159 @@
+"""What happens to agents, workers, daemons and jobs: each execution ends as it should, with one job in Slurm."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+
+import psutil
+import pytest
+
+from tenure.agent.errors import InvalidSettings
+from tenure.agent.scheduler import JobSpec, Phase
+from tenure.remote.model.contracts import Placement
+from tests.hpc.with_aiida import dying_agent
+from tests.hpc.with_aiida.bench import AiidaBench, Site, process_of, until
+from tests.hpc.with_aiida.profile import PROFILE
+
+bench = pytest.fixture(lambda aiida_bench: aiida_bench, name="bench")
+
+
+def test_what_slurm_refuses_fails_with_slurms_words(bench: AiidaBench):
+    job = replace(bench.job("true"), placement=Placement(partition="nosuch"))
+
+    status = bench.end_of(bench.scheduler.submit(job))
+
+    assert status.failure is not None
+    assert (status.failure.code, status.failure.retryable) == ("SUBMISSION_REJECTED", False)
+    assert "Invalid partition" in status.failure.message
+    assert status.slurm_job_id is None
+
+
+def test_a_job_cancelled_behind_our_back_is_no_success_and_aiida_says_so_too(bench: AiidaBench):
+    job_id = bench.scheduler.submit(bench.job("sleep 300"))
+    running = bench.running(job_id)
+
+    bench.site.slurm.run("scancel", running.slurm_job_id)
+
+    status = bench.end_of(job_id)
+    assert status.failure is not None
+    assert (status.phase, status.failure.code, status.failure.retryable) == (Phase.FAILED, "CANCELLED", False)
+    assert status.slurm_job_id == running.slurm_job_id
+    until(lambda: process_of(bench, job_id).ended)
+    assert (process_of(bench, job_id).state, process_of(bench, job_id).exit_status) == ("finished", 320)
+
+
+def test_an_agent_killed_while_it_submits_leaves_one_job(bench: AiidaBench):
+    jobs = {point: bench.job("echo done") for point in dying_agent.POINTS}
+    agents = [
+        subprocess.Popen(
+            [sys.executable, dying_agent.__file__, bench.site.folder / "aiida", PROFILE, job.key, job.folder, point]
+        )
+        for point, job in jobs.items()
+    ]
+    assert [agent.wait(60) for agent in agents] == [-signal.SIGKILL] * len(agents)
+
+    found = bench.scheduler.find([job.key for job in jobs.values()])
+    ids = {job.key: found[job.key].job_id if job.key in found else bench.scheduler.submit(job) for job in jobs.values()}
+
+    assert jobs["process stored"].key not in found
+    assert len(found) == len(jobs) - 1
+    for job in jobs.values():
+        assert bench.end_of(ids[job.key]).phase is Phase.COMPLETED
+        assert len(bench.site.jobs(job.key)) == 1
+
+
+def test_a_worker_killed_before_it_notes_the_number_finds_the_job_again(bench: AiidaBench):
+    (bench.site.trouble / "kill").touch()
+    job = bench.job("while [ ! -e go ]; do sleep 0.1; done")
+    job_id = bench.scheduler.submit(job)
+    until((bench.site.trouble / "killed").exists)
+
+    # Slurm has it, though AiiDA has never heard its number.
+    (number,) = bench.site.jobs(job.key)
+    assert bench.running(job_id).slurm_job_id == number
+    until(lambda: process_of(bench, job_id).job_id == number)
+    (job.folder / "go").touch()
+
+    assert bench.end_of(job_id).phase is Phase.COMPLETED
+    until(lambda: process_of(bench, job_id).state == "finished")
+    assert process_of(bench, job_id).exit_status == 0
+    assert bench.site.jobs(job.key) == [number]
+
+
+def test_workers_killed_at_any_time_and_a_daemon_killed_whole_lose_nothing(bench: AiidaBench):
+    first = bench.job("while [ ! -e go ]; do sleep 0.1; done")
+    running = bench.scheduler.submit(first)
+    bench.running(running)
+    jobs: list[tuple[JobSpec, str]] = []
+    for step in ("uploading", "submitting", "withscheduler"):
+        job = bench.job("sleep 1")
+        job_id = bench.scheduler.submit(job)
+        jobs.append((job, job_id))
+        until(
+            lambda job_id=job_id, step=step: process_of(bench, job_id).step == step or process_of(bench, job_id).ended
+        )
+        kill(workers(bench.site))
+    kill(bench.site.daemon())
+
+    for job, job_id in jobs:
+        assert bench.end_of(job_id).phase is Phase.COMPLETED  # asking after it has started the daemon anew
+        assert len(bench.site.jobs(job.key)) == 1
+    (first.folder / "go").touch()
+    assert bench.end_of(running).phase is Phase.COMPLETED
+    until(lambda: all(process_of(bench, job_id).state == "finished" for _, job_id in [*jobs, (first, running)]))
+    assert [process_of(bench, job_id).exit_status for _, job_id in jobs] == [0, 0, 0]
+
+
+@pytest.fixture
+def refusing(bench: AiidaBench) -> Iterator[None]:
+    (bench.site.trouble / "refuse").touch()
+    yield
+    (bench.site.trouble / "refuse").unlink(missing_ok=True)
+
+
+@pytest.mark.usefixtures("refusing")
+def test_what_aiida_has_paused_is_told_and_can_go_on_or_be_cancelled(bench: AiidaBench):
+    goes_on, cancelled = bench.job("true"), bench.job("true")
+    ids = [bench.scheduler.submit(goes_on), bench.scheduler.submit(cancelled)]
+    paused = [bench.wait_for(job_id, lambda status: status.problem is not None) for job_id in ids]
+
+    process = process_of(bench, ids[0])
+    assert process.paused
+    assert paused[0].phase is Phase.WAITING
+    assert paused[0].problem == paused[0].detail
+    assert f"verdi process play {process.pk}" in (paused[0].problem or "")
+    bench.scheduler.cancel(ids[1])
+    end = bench.end_of(ids[1])
+    assert end.failure is not None
+    assert end.failure.code == "CANCELLED"
+    assert bench.site.jobs(cancelled.key) == []
+
+    (bench.site.trouble / "refuse").unlink()
+    bench.site.verdi("process", "play", str(process.pk))
+    done = bench.end_of(ids[0])
+    assert (done.phase, done.problem) == (Phase.COMPLETED, None)
+    assert len(bench.site.jobs(goes_on.key)) == 1
+
+
+@pytest.mark.parametrize(
+    ("computer", "words"), [("plain", "may submit a job twice"), ("nosuch", "has no computer 'nosuch'")]
+)
+def test_a_computer_that_cannot_be_used_says_what_to_do(site: Site, computer: str, words: str):
+    with pytest.raises(InvalidSettings, match=words) as refusal:
+        site.open(computer)
+    assert "verdi computer" in refusal.value.hint
+
+
+def workers(site: Site) -> list[psutil.Process]:
+    return [each for each in site.daemon()[1:] if "worker" in each.cmdline()]
+
+
+def kill(victims: list[psutil.Process]) -> None:
+    for victim in victims:
+        os.kill(victim.pid, signal.SIGKILL)
+    psutil.wait_procs(victims, timeout=10)
