@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import itertools
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import psycopg
 import pytest
 
 from tenure.demo.hpc.slurm import SlurmCluster, missing_programs
+from tenure.demo.hpc.stage import Manners, Node, Server
+from tests.conftest import fresh_database
+from tests.hpc.house import wait_until
+
+MakeNode = Callable[..., Node]
+_numbers = itertools.count(1)
 
 _HERE = Path(__file__).parent
 
@@ -34,3 +42,42 @@ def on_slurm(slurm: SlurmCluster, monkeypatch: pytest.MonkeyPatch) -> SlurmClust
     for name, value in slurm.environment.items():
         monkeypatch.setenv(name, value)
     return slurm
+
+
+@pytest.fixture(scope="session")
+def server(
+    admin: psycopg.Connection, pg_server: str, migrated_template: str, short_folder: Path, slurm: SlurmCluster
+) -> Iterator[Server]:
+    """``tenure serve``, a process of its own, that all tests share."""
+    for dsn in fresh_database(admin, pg_server, migrated_template):
+        server = Server(dsn, "hpc", short_folder)
+        try:
+            server.start()
+            yield server
+        finally:
+            server.stop()
+
+
+@pytest.fixture(scope="session")
+def make_node(server: Server, slurm: SlurmCluster, short_folder: Path) -> Iterator[MakeNode]:
+    """Defines a management node and starts its agent, a process of its own."""
+    made: list[Node] = []
+
+    def make(**slurm_settings: object) -> Node:
+        name = f"node-{next(_numbers)}"
+        manners = Manners(slurm={"settle_seconds": 1} | slurm_settings)
+        node = Node(server, slurm, name, short_folder / name, manners)
+        made.append(node)
+        node.start_agent()
+        wait_until("the server has heard of the node", node.heard_of, 60, node.agent.tail)
+        return node
+
+    yield make
+    for node in made:
+        node.stop()
+
+
+@pytest.fixture(scope="session")
+def node(make_node: MakeNode) -> Node:
+    """A node as nodes are: Slurm begins nothing anew."""
+    return make_node()

@@ -5,9 +5,7 @@ from __future__ import annotations
 import os
 import secrets
 import signal
-import socket
 import subprocess
-from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
@@ -15,6 +13,7 @@ from typing import Self
 
 from tenure.demo.hpc.slurm import site as sites
 from tenure.demo.hpc.slurm.daemons import Daemon, until
+from tenure.demo.hpc.slurm.ports import free_ports
 from tenure.demo.hpc.slurm.programs import program
 from tenure.demo.hpc.slurm.site import NODES, Site
 from tenure.demo.hpc.slurm.troubles import SlurmTrouble
@@ -83,7 +82,7 @@ class SlurmCluster:
         return self
 
     def _start(self) -> None:
-        ports = tuple(_free_ports(1 + len(NODES)))
+        ports = tuple(free_ports(1 + len(NODES)))
         site = Site(self.folder, f"t{ports[0]}", ports, sites.cgroups_usable(), self._min_job_age)
         self._site = site
         sites.write(site)
@@ -150,17 +149,6 @@ class SlurmCluster:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.stop()
-
-
-def _free_ports(count: int) -> Iterator[int]:
-    """Ports that nobody listens on, below those that the kernel gives to outgoing connections."""
-    found = 0
-    while found < count:
-        port = 10_000 + secrets.randbelow(20_000)
-        with socket.socket() as trial, suppress(OSError):
-            trial.bind(("", port))
-            found += 1
-            yield port
 
 
 def _remove_groups(node: str) -> None:

@@ -33,6 +33,11 @@ class Daemon:
                 start_new_session=True,
             )  # fmt: skip
 
+    @property
+    def pid(self) -> int:
+        """The number of its process; 0 before it was started."""
+        return self._process.pid if self._process is not None else 0
+
     def running(self) -> bool:
         """Whether it runs."""
         return self._process is not None and self._process.poll() is None

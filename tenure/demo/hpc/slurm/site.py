@@ -19,9 +19,10 @@ PARTITIONS = {
     "cheap": ("spare", 1, "cancel"),
     "urgent": ("spare", 100, "off"),
     "frail": ("frail", 10, "off"),
+    "closed": ("frail", 10, "off"),
 }
 """``urgent`` takes the node ``spare`` away from jobs of ``scavenge``, which are requeued, and of ``cheap``, which end. The
-node ``frail`` is there to be taken down, for which no other partition has to suffer.
+node ``frail`` is there to be taken down, for which no other partition has to suffer. Jobs of ``closed`` wait for ever.
 """
 NODES = ("work", "spare", "frail")
 
@@ -130,7 +131,7 @@ def _slurm_conf(site: Site) -> str:
     ]
     partitions = [
         f"PartitionName={name} Nodes={site.node(node)} PriorityTier={tier} PreemptMode={mode} MaxTime=02:00:00 DefMemPerCPU=32"
-        f" State=UP Default={'YES' if name == 'normal' else 'NO'}"
+        f" State={'DOWN' if name == 'closed' else 'UP'} Default={'YES' if name == 'normal' else 'NO'}"
         for name, (node, tier, mode) in PARTITIONS.items()
     ]
     return "\n".join([*lines, _FIXED.strip(), *nodes, *partitions, ""])

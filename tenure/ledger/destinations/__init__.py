@@ -1,1 +1,0 @@
-"""Where events go. A destination is whatever implements ``tenure.ledger.destinations.protocol.Destination``."""

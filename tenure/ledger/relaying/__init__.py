@@ -1,1 +1,0 @@
-"""The relay: events leave in order, at least once, and each subscription has one leader (docs/decisions/0015)."""
