@@ -28,6 +28,7 @@ class Report:
     attempts: int = 0
     owners: int = 0
     runs: int = 0
+    submissions: int = 0
     found: Counter[str] = field(default_factory=Counter)
     first: dict[str, Divergence] = field(default_factory=dict)
 

@@ -58,10 +58,11 @@ def cloud_event(fact: Fact, leaving: Leaving, tenant_key: str, source: str) -> C
     """The event of a fact. ``source`` is a URI reference that says where it comes from."""
     about = thread_euid(fact)
     data = dict(fact.data or {})
+    identity = f"{about}/{fact.seq}"
     if leaving.event_id is None:
-        identity, data = f"{about}/{fact.seq}", _safe(fact, data, leaving.safe)
+        data = _safe(fact, data, leaving.safe)
     else:
-        identity = str(data[leaving.event_id])
+        identity = str(data.get(leaving.event_id, identity))
     document = {
         "specversion": "1.0", "id": identity, "source": source, "type": PREFIX + fact.type, "subject": about,
         "time": instant(fact.at), "datacontenttype": "application/json", "tenant": tenant_key, "sequence": str(fact.seq),

@@ -47,6 +47,14 @@ NODE_CHANGED = "node.changed"
 SUBMISSION_ACCEPTED = "submission.accepted"
 EVENT_RECEIVED = "execution_event.received"
 PROJECTION_UPDATED = "projection.updated"
+SUBSCRIPTION_DEFINED = "subscription.defined"
+SUBSCRIPTION_CHANGED = "subscription.changed"
+SUBSCRIPTION_REMOVED = "subscription.removed"
+SUBSCRIPTION_KEY_ROTATED = "subscription.key_rotated"
+SUBSCRIPTION_TESTED = "subscription.tested"
+SUBSCRIPTION_STOPPED = "subscription.stopped"
+EVENT_DEAD_LETTERED = "subscription.dead_lettered"
+EVENT_DEAD_LETTER_RESOLVED = "subscription.dead_letter_resolved"
 
 _OBJECT: dict[str, Any] = {"type": "object"}
 _INT = {"type": "integer"}
@@ -138,6 +146,21 @@ _TYPES = (
              _schema(("projection_event_id", "projection_state", "projection_round", "occurred_at"),
                      projection_event_id=_TEXT, projection_state=_TEXT, projection_round=_INT, occurred_at=_TEXT),
              event_id="projection_event_id"),
+    FactType(SUBSCRIPTION_DEFINED, "define_subscription", "system", "birth",
+             _schema(("name", "spec"), name=_TEXT, spec=_OBJECT, position=_INT), safe=("name",)),
+    FactType(SUBSCRIPTION_CHANGED, "change_subscription", "system", "update",
+             _schema(("set",), set=_OBJECT, reason=_TEXT), safe=()),
+    FactType(SUBSCRIPTION_REMOVED, "remove_subscription", "system", "update", _schema(reason=_TEXT), safe=()),
+    FactType(SUBSCRIPTION_KEY_ROTATED, "rotate_signing_key", "system", "update",
+             _schema(("number", "kept"), number=_INT, kept=_UIDS), safe=("number",)),
+    FactType(SUBSCRIPTION_TESTED, "test_subscription", "system", "update", _schema(), safe=()),
+    FactType(SUBSCRIPTION_STOPPED, "deliver_event", "system", "alert",
+             _schema(("dead_letter", "code"), dead_letter=_INT, code=_TEXT), "critical", safe=("code",)),
+    FactType(EVENT_DEAD_LETTERED, "deliver_event", "system", "alert",
+             _schema(("dead_letter", "position", "code", "attempts"), dead_letter=_INT, position=_INT, code=_TEXT, attempts=_INT),
+             "warning", safe=("code", "attempts")),
+    FactType(EVENT_DEAD_LETTER_RESOLVED, "resolve_event_dead_letter", "system", "review",
+             _schema(("dead_letter", "resolution"), dead_letter=_INT, resolution=_TEXT, reason=_TEXT), safe=("resolution",)),
     # The facts of a run, as tenure.flow.model.facts has them.
     FactType("run.started", "start_run", "flow", "birth", _schema(("workflow", "version"), workflow=_TEXT, version=_INT)),
     FactType("run.results_adopted", "retry_run", "flow", "update", _schema()),

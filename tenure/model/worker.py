@@ -10,6 +10,9 @@ from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 from tenure.model.queue import Key, Tag
 from tenure.model.states import WorkerStatus, WorkerType
 
+#: What only a worker has that stands for a management node: others do not take what is submitted to one (S5).
+NODE_CAPABILITY = "management-node:"
+
 
 class WorkerSpec(BaseModel):
     """What a worker says of itself when it registers (S1 section 5.2)."""

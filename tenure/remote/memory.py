@@ -60,7 +60,8 @@ class MemoryRemote(Room):
         if not new and (known is None or known.seq != fact.seq - 1):
             return False
         self._nodes.put(row.uid, replace(row, seq=fact.seq, head=fact.hash))
-        self._tell(fact)
+        self._data.heads.put(row.uid, (fact.seq, fact.hash))
+        self._data.tell(fact)
         return True
 
     @operation
@@ -140,7 +141,7 @@ class MemoryRemote(Room):
         for key, execution in writing.executions.items():
             self._executions.put(key, execution)
         for fact in writing.facts:
-            self._tell(fact)
+            self._data.tell(fact)
         now = self._data.clock()
         for event, digest in writing.events.items():
             name = (writing.tenant, *event)
@@ -153,7 +154,3 @@ class MemoryRemote(Room):
         asked = (tenant, workspace_id, key)
         rows = self._submissions.values()
         return next((r for r in rows if (r.tenant, r.workspace_id, r.idempotency_key) == asked), None)
-
-    def _tell(self, fact: Fact) -> None:
-        self._data.heads.put(fact.thread, (fact.seq, fact.hash))
-        self._data.tell(fact)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, TypeVar,
 from tenure.engine.caller import Caller
 from tenure.sdk import operations as ops
 from tenure.sdk import runs as flow
+from tenure.sdk import subscriptions as events
 from tenure.sdk.http.operations import remote
 from tenure.store.operation import Op
 
@@ -145,3 +146,16 @@ class Actions:
     pause_schedule = Action(flow.pause_schedule)
     resume_schedule = Action(flow.resume_schedule)
     tick_runs = Action(flow.tick_runs)
+
+    define_subscription = Action(events.define_subscription)
+    subscriptions = Action(events.subscriptions_all)
+    subscription = Action(events.subscription)
+    failed_deliveries = Action(events.failed_deliveries)
+    pause_subscription = Action(events.pause_subscription)
+    resume_subscription = Action(events.resume_subscription)
+    remove_subscription = Action(events.remove_subscription)
+    rotate_signing_key = Action(events.rotate_signing_key)
+    test_subscription = Action(events.test_subscription)
+    event_dead_letters = Action(events.event_dead_letters)
+    redeliver_event = Action(events.redeliver_event)
+    ignore_event = Action(events.ignore_event)

@@ -12,6 +12,7 @@ from pydantic import BaseModel
 
 from tenure.engine.reading import Standing
 from tenure.flow.rows import RunRow, ScheduleRow, WorkflowRow
+from tenure.ledger.rows import EventDeadLetter, SubscriptionRow
 from tenure.model import euid
 from tenure.model.attempt import Attempt, attempt_of, record_of
 from tenure.model.dead_letter import DeadLetter
@@ -37,7 +38,7 @@ _OWN: dict[type, str] = {
     Queue: euid.QUEUE, Worker: euid.WORKER, Envelope: euid.SUBJECT, Subject: euid.SUBJECT, Attempt: euid.LEASE,
     Hold: euid.HOLD, DeadLetter: euid.DEAD_LETTER, Template: euid.TEMPLATE, Principal: euid.PRINCIPAL,
     AccessToken: euid.ACCESS_TOKEN, RunRow: euid.RUN, WorkflowRow: euid.WORKFLOW,
-    ScheduleRow: euid.SCHEDULE,
+    ScheduleRow: euid.SCHEDULE, SubscriptionRow: euid.SUBSCRIPTION, EventDeadLetter: euid.EVENT_DEAD_LETTER,
 }  # fmt: skip
 #: What a uid under this name looks like, wherever it stands.
 _NAMED = {
@@ -51,6 +52,7 @@ _NAMED = {
 _FIELDS = {
     "run": euid.RUN, "parent_run": euid.RUN, "replay_of": euid.RUN, "retry_of": euid.RUN, "children": euid.RUN,
     "repaired": euid.RUN, "orphans": euid.RUN, "corrupt": euid.RUN, "root": euid.SUBJECT, "workflow": euid.WORKFLOW,
+    "subscription": euid.SUBSCRIPTION,
 }  # fmt: skip
 #: What is shown as it was given.
 _AS_GIVEN = {

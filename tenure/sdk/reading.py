@@ -19,6 +19,8 @@ from tenure.model.queue import Queue
 from tenure.model.states import LeaseStatus, State
 from tenure.model.visibility import Reason
 from tenure.model.worker import Worker
+from tenure.remote.engine.remote import Remote
+from tenure.remote.engine.verifying import verify_submissions
 from tenure.sdk.references import SubjectRef, WorkerRef, subject_uid, worker_uid
 from tenure.store.operation import Op
 from tenure.store.records import (
@@ -175,4 +177,7 @@ def verify(
     flow = next((follower for follower in caller.followers if isinstance(follower, Flow)), None)
     if flow is not None and uid is None:
         yield from verify_runs(caller.store, flow, report, tenant=tenant, sample=sample)
+    remote = next((follower for follower in caller.followers if isinstance(follower, Remote)), None)
+    if remote is not None and uid is None:
+        yield from verify_submissions(caller.store, remote, report, tenant=tenant, sample=sample)
     return report

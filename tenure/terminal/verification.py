@@ -14,6 +14,8 @@ def verification(report: Report) -> list[RenderableType]:
     checked = f"{report.subjects:,} subjects, {report.attempts:,} attempts, {report.facts:,} facts, {report.owners:,} other threads"
     if report.runs:
         checked += f", {report.runs:,} runs"
+    if report.submissions:
+        checked += f", {report.submissions:,} submissions"
     if report.clean:
         return [f"Verified {checked}: rows and facts tell the same story."]
     rows = [

@@ -6,6 +6,7 @@ For what has to be provoked at the server: silence, 503, lost answers. Every bod
 from __future__ import annotations
 
 import json
+import sys
 import threading
 import time
 import uuid
@@ -41,6 +42,7 @@ class Border:
     requests: list[str] = field(default_factory=list)
     refusals: list[tuple[int, dict[str, Any]]] = field(default_factory=list)
     handed: int = 0
+    defects: list[BaseException | None] = field(default_factory=list)
     #: Looks at each request first; an answer (status, body, headers) instead of the server's own, or "drop" to do the work
     #: and lose the answer, or None.
     trouble: Callable[[str, bytes], Any] = lambda path, body: None
@@ -55,7 +57,11 @@ class Border:
             protocol_version = "HTTP/1.1"
 
             def do_POST(self) -> None:
-                body = self.rfile.read(int(self.headers["content-length"]))
+                length = int(self.headers["content-length"])
+                body = self.rfile.read(length)
+                if len(body) < length:
+                    self.close_connection = True  # whoever asked has died
+                    return
                 border.requests.append(self.path)
                 trouble = border.trouble(self.path, body)
                 if isinstance(trouble, tuple):
@@ -68,7 +74,7 @@ class Border:
                 if trouble == "drop":
                     self.close_connection = True
                     return
-                if status >= 400:
+                if status >= 400 and not self.path.endswith("/poll"):
                     border.refusals.append((status, answer))
                 self._say(status, answer)
 
@@ -90,6 +96,11 @@ class Border:
             daemon_threads = True
             request_queue_size = 128
 
+            def handle_error(self, request: Any, client_address: Any) -> None:
+                error = sys.exc_info()[1]
+                if not isinstance(error, ConnectionError):
+                    border.defects.append(error)
+
         self.server = Server(("127.0.0.1", 0), Handler)
         self.port = self.server.server_address[1]
         self.url = f"http://127.0.0.1:{self.port}"
@@ -101,6 +112,7 @@ class Border:
             self.changed.notify_all()
         self.server.shutdown()
         self.server.server_close()
+        assert self.defects == []
 
     # What a product does
 

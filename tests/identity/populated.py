@@ -53,6 +53,8 @@ def _work(client: Tenure) -> int:
     with contextlib.suppress(TenureError):
         client.complete(failed)  # kept as a refusal
     client.hold(held, reason="look")
+    hook = {"kind": "webhook", "url": "https://receiver.example/events"}
+    client.define_subscription("s", actor="service:shop", filter={"types": ["*"]}, destination=hook)
     client.create_principal("user:ada", roles=["admin"])
     client.set_password("user:ada", PASSWORD)
     client.create_token("user:ada")
@@ -65,7 +67,10 @@ _VALUES = {
     "bytea": "sha256(random()::text::bytea)", "timestamp with time zone": "now()", "text[]": "'{}'",
     "double precision": "1", "interval": "'1 s'", "name": "'x'",
 }  # fmt: skip
-_WANTED = {("run", "status"): "'RUNNING'"}
+_WANTED = {
+    ("run", "status"): "'RUNNING'", ("delivery", "outcome"): "'failed'", ("event_dead_letter", "status"): "'OPEN'",
+    ("runtime_lease", "name"): "random()::text",
+}  # fmt: skip
 
 
 def _fill(dsn: str, tenants: list[int]) -> None:

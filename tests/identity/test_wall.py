@@ -213,7 +213,7 @@ def test_what_proves_somebody_is_not_read_even_of_ones_own_tenant(
     server: psycopg.Connection, people: Population
 ) -> None:
     as_tenant(server, people.ours)
-    for column in ("access_token.digest", "principal.password_hash"):
+    for column in ("access_token.digest", "principal.password_hash", "signing_key.key"):
         table, name = column.split(".")
         assert (
             _try(server, sql.SQL("select {} from tenure.{}").format(sql.Identifier(name), sql.Identifier(table)))

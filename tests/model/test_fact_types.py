@@ -9,7 +9,7 @@ from tenure.model import fact_types as ft
 from tenure.model.transitions import Action
 from tests.model.scene import A, B, Scene
 
-DOMAINS = {"execution", "queue", "worker", "governance", "flow", "remote"}
+DOMAINS = {"execution", "queue", "worker", "governance", "flow", "remote", "system"}
 STREAMS = {"comment", "review", "update", "birth", "task", "alert", "health"}
 
 

@@ -82,7 +82,7 @@ class Border:
 
     def event(self, work: Mapping[str, Any], state: str, **more: Any) -> dict[str, Any]:
         """An event about work that was handed out."""
-        joins = ("tenant_id", "workspace_id", "job_id", "submission_id", "execution_id", "trace_id")
+        joins = ["tenant_id", "workspace_id", "job_id", "submission_id", "execution_id", "trace_id"]
         return {name: work[name] for name in joins} | {
             "event_id": str(uuid.uuid4()), "state": state, "occurred_at": "2026-03-01T12:00:00Z",
         } | wanted_of(state) | more  # fmt: skip

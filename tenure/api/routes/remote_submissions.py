@@ -40,7 +40,8 @@ async def submit_job(body: SubmitJobCommand, identity: Submitter, gateway: Gatew
     return await answered(gateway, identity, lambda caller: submit(caller, body), status=202)
 
 
-@router.get("", operation_id="list_submissions", summary="Submissions", response_model=Page[SubmissionShown])
+@router.get("", operation_id="list_submissions", summary="Submissions", response_model=Page[SubmissionShown],
+            responses={404: {"description": "There is no such management node."}})  # fmt: skip
 async def list_submissions(
     identity: Observer, gateway: GatewayOf,
     workspace_id: Annotated[Id | None, Query(description="Of this workspace only.")] = None,

@@ -6,11 +6,10 @@ from uuid import UUID, uuid5
 
 from tenure.model import euid
 from tenure.model.errors import InvalidEuid
+from tenure.model.worker import NODE_CAPABILITY
 
 #: The template of what stands for a submission.
 TEMPLATE = "remote/submission/1.0"
-#: A worker that has it is a management node: nobody else may take from a node's queue.
-CAPABILITY = "management-node:"
 _NAMESPACE = UUID("6f1d3b52-5b0e-5a0a-9d7e-2f6a3c1c8e41")
 _QUEUE = "remote."
 
@@ -22,7 +21,7 @@ def queue_key_of(node: str) -> str:
 
 def capability_of(node: str) -> str:
     """What a worker needs to take from the queue of a node."""
-    return f"{CAPABILITY}{node}"
+    return f"{NODE_CAPABILITY}{node}"
 
 
 def submission_id_of(uid: int) -> str:

@@ -66,7 +66,7 @@ class DatabaseTransport:
             worker = await keeping.attempt(lambda: workers.register_worker(caller, spec))
         self._worker = worker
         self._caller = caller.acting_as(f"worker:{euid.format_euid(euid.WORKER, worker.uid)}")
-        self._reports = Reporting(self._reporting, self._caller, worker.uid)
+        self._reports = Reporting(self._reporting, self._caller, worker.uid, self.hints.heard.set)
         return worker
 
     async def define(self, workflows: Sequence[Workflow]) -> None:
@@ -154,7 +154,7 @@ class DatabaseTransport:
         """See ``Transport.listen``: by LISTEN on one more connection."""
         listener = Listener(
             self._options.listen_dsn or self._settings.dsn, self._caller.tenant, self.hints,
-            ping=self._options.listen_ping, patience=self._options.listen_ping,
+            own=lambda: self._reporting.backend, ping=self._options.listen_ping, patience=self._options.listen_ping,
         )  # fmt: skip
         await listener.run()
 

@@ -53,6 +53,8 @@ class Dispatcher:
         self._taken: deque[Held] = deque()
         self._poll = options.poll_min
         self._waited = 0.0
+        self._emptied = False
+        """Whether the last claim that brought anything brought all that there was."""
         self._stopped = asyncio.Event()
         self.claims = 0
         self.claimed = 0
@@ -72,6 +74,9 @@ class Dispatcher:
                 self._poll = self._options.poll_min
                 if len(self._taken) <= FEW:
                     self._begin()  # no use in letting them wait for a claim that will hardly find more
+                if self._emptied and not self._options.drain:
+                    # What is there was just seen: a hint will come sooner than another look would bring anything.
+                    await _either(self._hints.heard, self._options.poll_min)
                 continue
             if self._options.drain and alone:
                 if await self._transport.tick():
@@ -91,13 +96,17 @@ class Dispatcher:
         """One look at every queue, the most urgent first; True where work was found."""
         if self._transport.wait:
             return await self._seek()
+        found = False
         for queue in self._queues:
             limit = self._room(queue)
             if limit < 1 or self._stopped.is_set():
                 continue
             if await self._claim(queue, limit):
-                return True  # back to the most urgent queue
-        return False
+                found = True
+                if not self._emptied:
+                    break  # back to the most urgent queue
+                self._begin()
+        return found
 
     async def _seek(self) -> bool:
         """Ask for work of any queue that there is room for, and have the other side wait until there is some."""
@@ -161,6 +170,7 @@ class Dispatcher:
                 return False
             again |= cursor.note(hint, taken.items, limit, time.monotonic() - asked_at)
             if self._hold(taken, token):
+                self._emptied = len(taken.items) < limit
                 return True
             if not again or self._stopped.is_set():
                 return False

@@ -42,6 +42,12 @@ class Link:
             self.session = await opened_async(self._connection)
         return self._connection
 
+    @property
+    def backend(self) -> int | None:
+        """The process id of the open connection's backend."""
+        connection = self._connection
+        return connection.info.backend_pid if connection is not None and not connection.closed else None
+
     async def attempt(self, make: Callable[[], Op[T]]) -> T:
         """Run an operation once; ``StoreUnavailable`` closes the connection, so that the next call opens a new one."""
         async with self._lock:

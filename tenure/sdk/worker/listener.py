@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Callable
 
 import psycopg
 
@@ -19,8 +20,13 @@ _RETRY = 1.0
 class Listener:
     """A connection that listens. It is asked for a sign of life every few seconds, so that a half-open one is noticed."""
 
-    def __init__(self, dsn: str, tenant: int, hints: Hints, *, ping: float = 5.0, patience: float = 5.0) -> None:
+    def __init__(
+        self, dsn: str, tenant: int, hints: Hints, *, own: Callable[[], int | None] = lambda: None, ping: float = 5.0,
+        patience: float = 5.0,
+    ) -> None:  # fmt: skip
+        """``own`` gives the process id of the backend whose hints are no news here."""
         self._dsn = dsn
+        self._own = own
         self._ping = ping
         self._patience = patience
         self._tenant = str(tenant)
@@ -49,7 +55,8 @@ class Listener:
     async def _listen(self, connection: psycopg.AsyncConnection) -> None:
         while True:
             async for notify in connection.notifies(timeout=self._ping):
-                self.hear(*notify.payload.partition(" ")[::2])
+                if notify.pid != self._own():
+                    self.hear(*notify.payload.partition(" ")[::2])
             with hanging_up(connection, self._patience):
                 await connection.execute("select 1")
 

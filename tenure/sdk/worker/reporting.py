@@ -35,7 +35,9 @@ _Finishing = Callable[[Caller, int, Sequence[Finish]], Op[Mapping[int, ActionRes
 class Reporting:
     """A report that could not be sent is sent again: its lease is its key."""
 
-    def __init__(self, link: Link, caller: Caller, worker: int) -> None:
+    def __init__(self, link: Link, caller: Caller, worker: int, came_back: Callable[[], None]) -> None:
+        """``came_back`` is called where something may be claimable now that was not before the report."""
+        self._came_back = came_back
         self._link = link
         self._caller = caller
         self._worker = worker
@@ -44,21 +46,15 @@ class Reporting:
         """An outcome for each report, in order; None for what was done as it was asked."""
         reports = [report for _, report in batch]
         outcomes: list[Outcome | None] = [None] * len(reports)
-        plain = [(held, report) for held, report in batch if type(report) is Finish]
         # What a template is made for says which way is likely; what one way leaves is tried the other way.
-        steps = [report for held, report in plain if held.item.template == STEP_TEMPLATE]
-        done = {
-            **await self._finish(complete.finish_many, [r for h, r in plain if h.item.template != STEP_TEMPLATE]),
-            **await self._finish(complete.finish_followed, steps),
-        }
-        if left := [
-            report for held, report in plain if report.lease not in done and held.item.template != STEP_TEMPLATE
-        ]:
-            done |= await self._finish(complete.finish_followed, left)
+        likely = [report for held, report in batch if type(report) is Finish and held.item.template != STEP_TEMPLATE]
+        plainly = await self._finish(complete.finish_many, likely)
+        others = [report for report in reports if type(report) is Finish and report.lease not in plainly]
+        followed = await self._finish(complete.finish_followed, others)
         rest = [
             (index, _as_request(self._worker, report) if isinstance(report, Finish) else report)
             for index, report in enumerate(reports)
-            if not (isinstance(report, Finish) and report.lease in done)
+            if not (isinstance(report, Finish) and (report.lease in plainly or report.lease in followed))
         ]
         for kind in (CompleteExecution, FailExecution, DeferExecution, ReleaseLease, DispatchExternal):
             chosen = [(index, request) for index, request in rest if type(request) is kind]
@@ -66,6 +62,8 @@ class Reporting:
                 answers = await self._outcomes([request for _, request in chosen])
                 for (index, _), answer in zip(chosen, answers, strict=True):
                     outcomes[index] = answer
+        if followed or rest:
+            self._came_back()
         return outcomes
 
     async def _finish(self, how: _Finishing, finishes: Sequence[Finish]) -> Mapping[int, ActionResult]:

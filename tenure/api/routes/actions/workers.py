@@ -18,10 +18,11 @@ from tenure.api.schemas.worker import WorkerShown, shown
 from tenure.api.sweeping import Sweeping
 from tenure.engine.actions import workers
 from tenure.engine.caller import Caller
+from tenure.model.errors import Forbidden
 from tenure.model.principal import Identity
 from tenure.model.requests import validated
 from tenure.model.roles import Permission
-from tenure.model.worker import Worker, WorkerSpec
+from tenure.model.worker import NODE_CAPABILITY, Worker, WorkerSpec
 from tenure.store.operation import Op
 
 router = APIRouter(prefix="/actions", tags=["workers"], route_class=JsonRoute)
@@ -47,6 +48,11 @@ async def register_worker(
     """Creates the worker, or takes its key over: then only the newest registration may claim, beat and renew."""
     body.keyed(idempotency_key)
     spec = validated(WorkerSpec, **body.given())
+    if any(capability.startswith(NODE_CAPABILITY) for capability in spec.capabilities):
+        raise Forbidden(
+            f"A worker does not name itself a management node ({NODE_CAPABILITY}NODE).",
+            "Leave that capability out; an admin defines nodes: tenure node define.",
+        )
     return await _answered(gateway, identity, lambda caller: workers.register_worker(caller, spec))
 
 

@@ -1,0 +1,1 @@
+"""Where events go. A destination is whatever implements ``tenure.ledger.destinations.protocol.Destination``."""

@@ -1,0 +1,138 @@
+"""What happens in one turn of a leader, kept until it is written down."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+from tenure.ledger.relaying.books import Given, Settlement
+from tenure.ledger.rows import Delivery, Parked, Watched
+from tenure.model import euid
+from tenure.model.backoff import retry_delay
+from tenure.model.delivery import Outcome, Receiver, Verdict, counted
+from tenure.model.fact import Fact
+
+
+class Turn:
+    """One turn. ``handled``: positions that were delivered or given up; ``blocked``: threads that wait since this turn;
+    ``through``: threads that wait no more.
+    """
+
+    def __init__(self, watched: Watched, position: int, doubtful: set[int]) -> None:
+        self.watched = watched
+        self.receiver = Receiver(
+            watched.spec.backoff, watched.uid, watched.now, watched.failures, watched.failing_since,
+            watched.failing_with, watched.resume_at, watched.succeeded_at, doubtful,
+        )  # fmt: skip
+        self.settlement = Settlement(position, self.receiver)
+        self.probing = watched.failures > 0
+        self.strict = watched.spec.on_poison == "stop"
+        self.handled: set[int] = set()
+        self.blocked: set[int] = set()
+        self.through: set[int] = set()
+        self._last: Verdict | None = None
+
+    def rested(self, fact: Fact) -> bool:
+        """Whether the window of a delayed lane is over for a fact."""
+        window = self.watched.spec.window_seconds
+        return window is None or fact.at <= self.watched.now - timedelta(seconds=window)
+
+    def heard(self, fact: Fact, verdict: Verdict, former: Parked | None) -> bool:
+        """Take in what became of an event, which waited before as ``former`` says; whether its thread goes on."""
+        self.receiver.heard(verdict, fact.thread)
+        if verdict.outcome is Outcome.DELIVERED:
+            self.settlement.delivered += 1
+            self.handled.add(fact.position or 0)
+            return True
+        self._last = verdict
+        before = former or Parked(fact.position or 0, fact.thread, False, 0, 0, None, None, self.watched.now, None)
+        failed = self._failed_again(before, verdict)
+        poison = verdict.outcome is Outcome.REFUSED or (
+            verdict.outcome is Outcome.FAILED and failed.attempts >= self.watched.spec.max_attempts
+        )
+        following: datetime | None = None
+        if poison:
+            self._give_up(fact, verdict, failed)
+        elif verdict.outcome is Outcome.FAILED:
+            self._park(failed, former)
+            following = failed.next_attempt_at
+        else:
+            following = self.receiver.resume_at
+        self.settlement.failed.append(Delivery(
+            failed.position, fact.thread, failed.attempts, self.watched.now, str(verdict.outcome), verdict.code,
+            verdict.status, following,
+        ))  # fmt: skip
+        return poison and not self.settlement.stopped
+
+    def _failed_again(self, before: Parked, verdict: Verdict) -> Parked:
+        """How an event waits after one more failure; that the receiver is down says nothing about the event."""
+        now, attempts = self.watched.now, before.attempts
+        if verdict.outcome is not Outcome.DOWN:
+            attempts = counted(attempts, before.failed_at, self.receiver.succeeded_at, every=self.strict)
+        pause = retry_delay(self.watched.spec.backoff, before.tries + 1, before.thread)
+        return replace(
+            before, attempts=attempts, tries=before.tries + 1, first_failed_at=before.first_failed_at or now, failed_at=now,
+            next_attempt_at=now + pause, code=verdict.code,
+        )  # fmt: skip
+
+    def progressed(self, row: Parked, facts: Sequence[Fact]) -> None:
+        """What waited was sent as far as it went. ``facts`` are its events from there on, not all of which may be sent yet."""
+        left = next((fact for fact in facts if fact.position not in self.handled), None)
+        if left is not None and left.position == row.position:
+            return  # it waits as before, or by a row that is written already
+        self.settlement.unparked.append(row.position)
+        if row.alone or row.thread in self.blocked:
+            return
+        if left is None:
+            self.through.add(row.thread)
+        else:
+            self.settlement.parked.append(
+                Parked(left.position or 0, row.thread, False, 0, 0, None, None, self.watched.now, None)
+            )
+
+    def end_probe(self) -> None:
+        """A receiver that was tried and took nothing is away still."""
+        if self.probing and self.receiver.failures and self._last is not None:
+            self.receiver.halt(self._last)
+        self.settlement.back = self.probing and not self.receiver.failures
+
+    def worth_writing(self, every: float, past: int) -> bool:
+        """Whether there is anything to write down, beyond a cursor that has moved a little over what nobody wants."""
+        done, watched = self.settlement, self.watched
+        if done.delivered or done.failed or done.parked or done.unparked or done.given_up:
+            return True
+        moved = done.position - watched.position
+        return moved > past or (moved > 0 and (watched.now - watched.moved_at).total_seconds() >= every)
+
+    def tell(self, log: logging.Logger) -> None:
+        """Say in the log what somebody should know of."""
+        name, watched = self.watched.spec.name, self.watched
+        if self.receiver.halted:
+            log.warning(
+                "Subscription %s of %s: its receiver takes nothing (%s); tried again at %s, for the %d. time.",
+                name, watched.tenant_key, self.receiver.failing_with, self.receiver.resume_at, self.receiver.failures,
+            )  # fmt: skip
+        elif self.settlement.back:
+            log.info("Subscription %s of %s: its receiver is back.", name, watched.tenant_key)
+        for given in self.settlement.given_up:
+            log.warning(
+                "Subscription %s of %s: %s, number %d of %s, was given up (%s).", name, watched.tenant_key, given.fact.type,
+                given.fact.seq, euid.format_euid(euid.SUBJECT, given.fact.thread), given.verdict.code,
+            )  # fmt: skip
+        if self.settlement.stopped:
+            log.error("Subscription %s of %s has stopped: a person must let it go on.", name, watched.tenant_key)
+
+    def _park(self, row: Parked, former: Parked | None) -> None:
+        if former is not None:
+            self.settlement.unparked.append(former.position)
+        self.settlement.parked.append(row)
+        if not row.alone:
+            self.blocked.add(row.thread)
+
+    def _give_up(self, fact: Fact, verdict: Verdict, failed: Parked) -> None:
+        self.handled.add(failed.position)
+        since = failed.first_failed_at or self.watched.now
+        self.settlement.given_up.append(Given(fact, verdict, failed.attempts, since))
+        self.settlement.stopped = self.strict

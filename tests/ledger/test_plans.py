@@ -1,0 +1,94 @@
+"""What the ledger reads: a few rows by index, whatever lies in the way (design 07, Plans that hold)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import psycopg
+import pytest
+
+from tenure.sdk.session import opened
+from tenure.store.postgres.statements import text
+from tests.ledger.post import Post
+from tests.store.plan import Plan
+
+FACTS = 60_000
+_FILL = """
+insert into tenure.fact (thread, seq, tenant, at, type, actor, hash)
+select 2 ^ 40 + n / 20 * 2, n %% 20 + 1, %s, now(),
+    case when n %% 100 = 0 then 'hold.placed' else 'lease.renewed' end, 'user:ada', ''
+from generate_series(0, %s - 1) n
+"""
+
+
+@pytest.fixture(scope="module")
+def crowded(shared_database: str) -> Iterator[tuple[psycopg.Connection[Any], Post]]:
+    """A subscription behind the facts of a tenant and before those of another, on a connection as a relay has it."""
+    post = Post(shared_database)
+    with psycopg.connect(shared_database, autocommit=True) as connection:
+        for tenant in (post.client.caller.tenant, 1):
+            connection.execute("set session_replication_role = replica")
+            connection.execute(_FILL.replace("2 ^ 40", f"2 ^ 40 + {tenant} * 1000000"), [tenant, FACTS])
+            connection.execute("set session_replication_role = origin")
+            if tenant != 1:
+                post.subscribe("http://127.0.0.1:9/", types=["hold.placed"])
+        connection.execute("analyze tenure.fact")
+        opened(connection)
+        yield connection, post
+    post.close()
+
+
+def plan_of(connection: psycopg.Connection[Any], name: str, **params: Any) -> Plan:
+    connection.execute("deallocate all")
+    document = connection.execute(f"explain (analyze, buffers, format json) {text(name)}", params).fetchone()
+    assert document is not None
+    return Plan(name, document[0][0]["Plan"])
+
+
+def test_a_page_is_read_from_the_cursor_on(crowded: tuple[psycopg.Connection[Any], Post]) -> None:
+    connection, post = crowded
+    uid, tenant = post.standing().subscription.uid, post.client.caller.tenant
+    (begin,) = post.rows("select min(position) from tenure.fact where tenant = %s and thread > 2 ^ 40", tenant)[0]
+    wanted = {"subscription": uid, "tenant": tenant, "types": ["hold.placed"], "queues": None}
+
+    plan = plan_of(connection, "wanted_facts", **wanted, after=begin + 10_000, up_to=begin + 60_000, limit=50)
+    assert plan.indexes("fact") == {"fact_position"}
+    assert plan.rows_read() <= 50 * 100 + 10
+
+    at_the_end = plan_of(connection, "wanted_facts", **wanted, after=begin + 59_990, up_to=begin + 60_000, limit=50)
+    assert at_the_end.rows_read() <= 10
+
+
+def test_what_follows_in_a_thread_is_read_from_there(crowded: tuple[psycopg.Connection[Any], Post]) -> None:
+    connection, post = crowded
+    tenant = post.client.caller.tenant
+    ((position, thread),) = post.rows(
+        "select position, thread from tenure.fact where tenant = %s and type = 'hold.placed' and thread > 2 ^ 40 limit 1",
+        tenant,
+    )
+    wanted = {"subscription": 1, "tenant": tenant, "types": ["hold.placed", "lease.renewed"], "queues": None}
+
+    plan = plan_of(connection, "wanted_of_thread", **wanted, thread=thread, begin=position, up_to=2**62, limit=101)
+
+    assert plan.misdeeds() == []
+    assert plan.rows_read() <= 21
+
+
+def test_the_oldest_that_was_not_sent_is_found_from_the_cursor_on(
+    crowded: tuple[psycopg.Connection[Any], Post],
+) -> None:
+    connection, post = crowded
+    standing = post.standing()
+
+    plan = plan_of(
+        connection, "oldest_undelivered", uid=standing.subscription.uid, tenant=post.client.caller.tenant, stride=1000
+    )
+
+    assert plan.misdeeds() == []
+    assert plan.rows_read() <= 1010
+
+
+def test_a_look_at_all_subscriptions_reads_no_facts(crowded: tuple[psycopg.Connection[Any], Post]) -> None:
+    connection, _ = crowded
+    assert plan_of(connection, "relay_watch", tenant=None).scans() == []

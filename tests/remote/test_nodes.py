@@ -1,0 +1,172 @@
+"""Nodes and their polls: who is the node, what it is handed out, and how often (decision 13)."""
+
+from __future__ import annotations
+
+import threading
+import time
+from typing import Any
+
+import pytest
+
+from tenure.testing.clock import MovableClock
+from tests.remote.border import SPEC, Border, R
+
+
+def test_a_node_is_defined_once_and_changed_where_it_differs(border: Border) -> None:
+    assert border.define()["seq"] == border.defined["seq"] == 1
+    changed = border.define(max_attempts=7, lease_seconds=77)
+    assert (changed["seq"], changed["spec"]["max_attempts"]) == (2, 7)
+    queue = border.site.trusted.queue("remote.cluster-1")
+    assert (queue.max_attempts_default, queue.lease_ttl_seconds) == (7, 77)
+    assert [node["node"] for node in border.site.admin.get(f"{R}/nodes")["items"]] == [border.node]
+
+
+def test_a_principal_is_bound_to_one_node(border: Border) -> None:
+    body = SPEC | {"principal": border.defined["principal"]}
+    answer = border.site.admin.request("PUT", f"{R}/nodes/cluster-2", json=body)
+    assert (answer.status_code, answer.json()["code"]) == (409, "conflict")
+
+
+def test_a_node_polls_for_itself_only(border: Border) -> None:
+    other = Border(border.site, node="cluster-2")
+    foreign = border.ask_poll(by=other.emitter)
+    assert (foreign.status_code, foreign.json()["code"]) == (403, "forbidden")
+    nowhere = border.ask_poll(node="nowhere")
+    assert (nowhere.status_code, nowhere.json()["code"]) == (404, "management_node_not_found")
+
+
+def test_a_node_reports_of_its_own_work_only(border: Border) -> None:
+    other = Border(border.site, node="cluster-2")
+    work = border.handed_out()
+    answer = border.report(border.event(work, "accepted"), by=other.emitter)
+    assert (answer.status_code, answer.json()["code"]) == (403, "forbidden")
+    assert border.types(work["submission_id"]) == ["submission.accepted", "projection.updated"]
+
+
+def test_the_newest_agent_is_the_node(border: Border) -> None:
+    border.poll(accepting=0)
+    border.poll(agent_id="second", accepting=0)
+    for _ in range(2):
+        answer = border.ask_poll()
+        assert (answer.status_code, answer.json()["code"]) == (409, "worker_superseded")
+    border.poll(agent_id="second", accepting=0)
+    assert border.site.admin.get(f"{R}/nodes/{border.node}")["agent_id"] == "second"
+
+
+def test_work_is_told_again_until_the_node_holds_it(border: Border) -> None:
+    accepted = border.submit()
+    first = border.poll()["work"]
+    assert [w["submission_id"] for w in first] == [accepted["submission_id"]]
+    assert border.poll()["work"] == first
+    assert border.poll(agent_id="after a crash")["work"] == first
+    border.agent_id = "after a crash"
+    assert border.poll(holding=[first[0]["execution_id"]])["work"] == []
+    border.tell(first[0], "accepted")
+    assert border.poll()["work"] == []
+
+
+def test_no_more_is_handed_out_than_the_node_would_take(border: Border) -> None:
+    for _ in range(4):
+        border.submit()
+    assert len(border.poll(accepting=2)["work"]) == 2
+    assert len(border.poll(accepting=2)["work"]) == 2, "the same two, which it does not hold yet"
+    assert len(border.poll(accepting=3)["work"]) == 3
+    assert border.poll(accepting=10, draining=True, holding=[])["work"] != []
+    assert len(border.poll(accepting=10)["work"]) == 4
+
+
+def test_what_lapses_unaccepted_is_handed_out_as_the_same_execution(border: Border, clock: MovableClock) -> None:
+    work = border.handed_out()
+    clock.advance(seconds=61)
+    again = border.poll()["work"]
+    assert again == [work]
+    shown = border.shown(work["submission_id"])
+    assert [e["number"] for e in shown["executions"]] == [1]
+    assert border.tell(again[0], "accepted")["outcome"] == "applied"
+
+
+def test_a_poll_holds_on_to_what_is_not_accepted_yet(border: Border, clock: MovableClock) -> None:
+    work = border.handed_out()
+    for _ in range(4):
+        clock.advance(seconds=40)
+        border.poll(accepting=0, holding=[work["execution_id"]])
+    leases = border.subject(work["submission_id"]).situation.thread.attempts
+    assert len(leases) == 1
+    assert border.tell(work, "accepted")["outcome"] == "applied"
+
+
+def test_accepted_takes_the_lease_anew_where_it_ran_out(border: Border, clock: MovableClock) -> None:
+    work = border.handed_out()
+    clock.advance(seconds=300)
+    assert border.tell(work, "accepted")["outcome"] == "applied"
+    assert border.state(work["submission_id"]) == "WAITING_EXTERNAL"
+    assert border.tell(work, "running", "completed")["outcome"] == "applied"
+    assert border.state(work["submission_id"]) == "COMPLETED"
+    assert border.poll()["work"] == []
+
+
+def test_outside_work_has_no_clock_of_ours(border: Border, clock: MovableClock) -> None:
+    work = border.handed_out()
+    border.tell(work, "accepted")
+    clock.advance(days=3)
+    assert border.poll()["work"] == []
+    border.tell(work, "running")
+    clock.advance(days=3)
+    border.site.trusted.sweep()
+    assert border.poll()["work"] == []
+    assert border.tell(work, "completed")["outcome"] == "applied"
+
+
+def test_a_long_poll_is_answered_as_soon_as_there_is_work(border: Border) -> None:
+    border.poll(accepting=0)
+    answers: list[Any] = []
+    waiting = threading.Thread(target=lambda: answers.append(border.poll(wait_seconds=20)))
+    waiting.start()
+    lines = border.site.server.application.state.waiting.lines
+    deadline = time.monotonic() + 10
+    while not len(lines) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    began = time.monotonic()
+    accepted = border.ask_submit(border.command()).json()
+    waiting.join(20)
+    assert [w["submission_id"] for w in answers[0]["work"]] == [accepted["submission_id"]]
+    assert time.monotonic() - began < 10
+
+
+def test_a_long_poll_hears_of_a_cancellation(border: Border) -> None:
+    work = border.handed_out()
+    border.tell(work, "accepted", "running")
+    answers: list[Any] = []
+    waiting = threading.Thread(target=lambda: answers.append(border.poll(accepting=0, wait_seconds=20)))
+    waiting.start()
+    lines = border.site.server.application.state.waiting.lines
+    deadline = time.monotonic() + 10
+    while not len(lines) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    began = time.monotonic()
+    assert border.cancel(work["submission_id"]).status_code == 200
+    waiting.join(20)
+    assert answers[0]["cancel"] == [work["execution_id"]]
+    assert time.monotonic() - began < 10
+
+
+def test_what_a_node_says_of_its_scheduler_is_shown(border: Border, clock: MovableClock) -> None:
+    border.poll(accepting=0, scheduler="slurm 22.05", scheduler_problem="slurmctld does not answer")
+    first = border.site.admin.get(f"{R}/nodes/{border.node}")
+    clock.advance(seconds=5)
+    border.poll(accepting=0, scheduler="slurm 22.05", scheduler_problem="slurmctld does not answer")
+    shown = border.site.admin.get(f"{R}/nodes/{border.node}")
+    assert (shown["scheduler"], shown["scheduler_problem"]) == ("slurm 22.05", "slurmctld does not answer")
+    assert shown["problem_since"] == first["problem_since"]
+    border.poll(accepting=0)
+    assert border.site.admin.get(f"{R}/nodes/{border.node}")["problem_since"] is None
+
+
+@pytest.mark.parametrize("role", ["operator", "worker_service"])
+def test_nobody_else_takes_from_a_nodes_queue(border: Border, role: str) -> None:
+    border.submit()
+    client = border.site.as_(role)
+    worker = client.register("thief")
+    assert client.refused("claim", worker_euid=worker["euid"], queue_key="remote.cluster-1") == "capability_mismatch"
+    spec = {"worker_key": "thief-2", "capabilities": ["management-node:cluster-1"]}
+    assert client.refused("register-worker", **spec) == "forbidden"
