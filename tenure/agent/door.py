@@ -15,7 +15,7 @@ from pydantic_core import from_json
 
 from tenure.agent.errors import InvalidSettings, Superseded
 from tenure.agent.settings import AgentSettings
-from tenure.model.errors import StoreUnavailable, TenureError
+from tenure.model.errors import StoreUnavailable, TenureError, WorkerSuperseded
 from tenure.remote.model.contracts import NodeOrders, NodePoll
 from tenure.sdk.http.address import Address
 from tenure.sdk.http.problem import problem_of
@@ -79,7 +79,7 @@ class Door:
                     "Check the URL, and that server and agent are of like versions.",
                 ) from error
         problem = problem_of(response.status_code, response.content)
-        if response.status_code == httpx.codes.CONFLICT:
+        if problem.code == WorkerSuperseded.code:
             raise Superseded(
                 f"The server takes another agent for node {self._node} now: {problem.message}",
                 "A node has one agent, the one that was started last. If this is the right one, stop the other and start this.",

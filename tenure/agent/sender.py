@@ -19,6 +19,7 @@ _BATCH = 100
 #: With more than so many for each sender, they go in batches.
 _FEW = 4
 _IDLE_SECONDS = 60.0
+_TOLD_EACH = 20
 
 
 class Sender:
@@ -86,6 +87,8 @@ class Sender:
                 )
                 # Where nobody answered, all wait together, and none of them for longer than the others.
                 self._store.postpone(event.event_id, now + pause if answer.reached else 0.0, answer.said)
-                tell_event(event.body, "postponed", answer.said, logging.WARNING)
+                # An outage of a day is not told a thousand times for each event.
+                level = logging.WARNING if event.attempts % _TOLD_EACH == 0 else logging.DEBUG
+                tell_event(event.body, "postponed", answer.said, level)
         if delivered:
             self._store.settle(delivered, "delivered", None, now)

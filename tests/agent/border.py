@@ -185,7 +185,7 @@ class Border:
             deadline = time.monotonic() + said.wait_seconds
             while True:
                 if said.agent_id != self.agents[-1]:
-                    return 409, problem("conflict", "A newer agent has come.")
+                    return 409, problem("worker_superseded", "A newer agent has come.")
                 self.held = set(said.holding)
                 told = set(said.canceling)
                 due = [each for key, each in self.work.items() if key not in self.held and not self.events.get(key)]

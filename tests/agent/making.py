@@ -1,0 +1,71 @@
+"""Executions and jobs as tests need them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from tenure.agent.execution import Execution, Stage
+from tenure.agent.local.scheduler import LocalScheduler
+from tenure.agent.scheduler import JobSpec, JobStatus, SchedulerUnavailable
+from tenure.agent.settings import LocalSettings
+from tenure.remote.model.contracts import Placement, Work
+from tenure.remote.model.fields import PayloadRef, ResourceShape
+
+WORK = Work(
+    submission_id="SUB1", execution_id="e-1", attempt=1, tenant_id="lab", workspace_id="ws", job_id="job-1",
+    trace_id="trace-1", queue_name="short", placement=Placement(partition="cpu"),
+    resource_shape=ResourceShape(cpu=1, memory_mib=100, walltime_seconds=3600),
+    payload_ref=PayloadRef(input_uri="file:///in.sh"),
+)  # fmt: skip
+NOW = 1_800_000_000.0
+
+
+def work(**changes: Any) -> Work:
+    return WORK.model_copy(update=changes)
+
+
+def execution(stage: Stage = Stage.RECEIVED, **changes: Any) -> Execution:
+    return replace(Execution(1, WORK, stage, NOW, NOW), **changes)
+
+
+class Moody(LocalScheduler):
+    """The local scheduler, real in all that it does, which can be made to keep silent or to forget."""
+
+    def __init__(self, folder: Path, **settings: Any) -> None:
+        super().__init__(folder, LocalSettings.model_validate({"cpu": 16, "grace_seconds": 1, **settings}))
+        self.silent = False
+        self.loses_answers = 0
+        self.forgets: set[str] = set()
+        self.polls: list[int] = []
+        self.finds: list[list[str]] = []
+        self.submitted: list[str] = []
+
+    def _ask(self) -> None:
+        if self.silent:
+            raise SchedulerUnavailable("it does not answer, as the test wants it.")
+
+    def find(self, keys: Collection[str]) -> dict[str, JobStatus]:
+        self._ask()
+        self.finds.append(list(keys))
+        return {key: status for key, status in super().find(keys).items() if key not in self.forgets}
+
+    def submit(self, job: JobSpec) -> str:
+        self._ask()
+        job_id = super().submit(job)
+        self.submitted.append(job.key)
+        if self.loses_answers:
+            self.loses_answers -= 1
+            raise SchedulerUnavailable("its answer was lost.")
+        return job_id
+
+    def poll(self, job_ids: Collection[str]) -> dict[str, JobStatus]:
+        self._ask()
+        self.polls.append(len(job_ids))
+        return {job_id: status for job_id, status in super().poll(job_ids).items() if status.key not in self.forgets}
+
+    def cancel(self, job_id: str) -> None:
+        self._ask()
+        super().cancel(job_id)

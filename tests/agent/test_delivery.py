@@ -1,0 +1,229 @@
+"""Events arrive whatever happens on the way: each once, an execution's in their order, and none is sent for ever in vain."""
+
+from __future__ import annotations
+
+import json
+import logging
+import random
+import threading
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tenure.agent.errors import Superseded
+from tenure.agent.looking import look
+from tenure.agent.requests import RESEND, ask
+from tenure.agent.settings import AgentSettings
+from tenure.agent.telling import FIELDS
+from tests.agent.border import TOKEN, Border, complete_and_in_order, problem, script
+from tests.agent.conftest import RunAgent, settings_for
+from tests.agent.cutting import Cuttable
+
+
+def unavailable(*_: Any) -> tuple[int, Any, dict[str, str]]:
+    return 503, problem("execution_unavailable", "Too much to do."), {"retry-after": "1"}
+
+
+def test_lost_acknowledgements_cost_nothing_but_a_second_delivery(
+    border: Border, running: RunAgent, tmp_path: Path
+) -> None:
+    sent: Counter[str] = Counter()
+
+    def lose_the_first_answer(path: str, body: bytes) -> Any:
+        if not path.endswith("/events"):
+            return None
+        event_id = json.loads(body)["event_id"]
+        sent[event_id] += 1
+        return "drop" if sent[event_id] == 1 else None
+
+    border.trouble = lose_the_first_answer
+    executions = [border.submit(script(tmp_path, "true")) for _ in range(3)]
+    with running():
+        border.wait_for_end(*executions)
+        border.wait(lambda: len(sent) == 9 and set(sent.values()) == {2}, "each is acknowledged the second time")
+    assert all(border.states(each) == ["accepted", "running", "completed"] for each in executions)
+    assert border.refusals == []
+
+
+def test_a_server_that_answers_503_is_asked_again_and_gets_everything_in_order(
+    border: Border, running: RunAgent, tmp_path: Path
+) -> None:
+    chance = random.Random(7)  # noqa: S311
+    border.trouble = lambda path, _: (503, problem("x", "y")) if chance.random() < 0.5 else None
+    executions = [border.submit(script(tmp_path, "true")) for _ in range(5)]
+    with running():
+        border.wait_for_end(*executions)
+    assert all(border.states(each) == ["accepted", "running", "completed"] for each in executions)
+    assert border.refusals == []
+
+
+def test_retry_after_is_kept(border: Border, running: RunAgent, tmp_path: Path) -> None:
+    refused = 0
+
+    def busy(path: str, _: bytes) -> Any:
+        nonlocal refused
+        if path.endswith("/events") and refused < 1:
+            refused += 1
+            return 429, problem("rate_limited", "Slower."), {"retry-after": "1"}
+        return None
+
+    border.trouble = busy
+    execution = border.submit(script(tmp_path, "true"))
+    with running():
+        border.wait(lambda: refused == 1, "it is refused once")
+        requests = len([path for path in border.requests if path.endswith("/events")])
+        assert not threading.Event().wait(0.6)
+        assert len([path for path in border.requests if path.endswith("/events")]) == requests
+        border.wait_for_end(execution)
+
+
+@pytest.mark.parametrize("how", ["cut", "swallow"])
+def test_a_network_that_is_lost_delays_events_and_nothing_else(
+    border: Border, running: RunAgent, tmp_path: Path, how: str
+) -> None:
+    network = Cuttable(border.port)
+    settings = settings_for(tmp_path, network.url, delivery={
+        "first_delay_seconds": 0.05, "slowest_seconds": 0.5, "answer_seconds": 0.5,
+    }, poll_seconds=0.3)  # fmt: skip
+    go = tmp_path / "go"
+    execution = border.submit(script(tmp_path, f"while [ ! -e {go} ]; do sleep 0.05; done; touch {tmp_path}/over"))
+    with running(settings):
+        border.wait(lambda: "running" in border.states(execution), "it runs")
+        getattr(network, how)()
+        go.touch()
+        border.wait(
+            lambda: (
+                look(settings.folder).executions == {"ended": 1} and "server_problem" in look(settings.folder).problems
+            ),
+            "its end is known to the node alone",
+        )
+        assert border.states(execution) == ["accepted", "running"]
+        assert (tmp_path / "over").exists()
+        network.mend()
+        if how == "swallow":
+            network.cut()  # what was swallowed will not come any more
+            network.mend()
+        border.wait_for_end(execution)
+        border.wait(lambda: look(settings.folder).problems == {}, "the problem is over")
+    assert border.states(execution) == ["accepted", "running", "completed"]
+    network.close()
+
+
+def test_what_the_server_refuses_for_good_is_parked_told_and_sent_again_when_somebody_says_so(
+    border: Border, running: RunAgent, settings: AgentSettings, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    mended = False
+
+    def refuse_running(path: str, body: bytes) -> Any:
+        if not mended and path.endswith("/events") and json.loads(body)["state"] == "running":
+            return 409, problem("invalid_transition", "It never was."), {}
+        return None
+
+    border.trouble = refuse_running
+    execution = border.submit(script(tmp_path, "true"))
+    with caplog.at_level(logging.INFO, logger="tenure.agent"), running():
+        border.wait(lambda: look(settings.folder).events.get("parked", 0) == 2, "running and completed are parked")
+    # "completed" was refused by the server itself, as "running" never arrived.
+    assert border.states(execution) == ["accepted"]
+    lines = [json.loads(r.getMessage()) for r in caplog.records if r.name == "tenure.agent.event"]
+    parked = [line for line in lines if line["outcome"] == "parked"]
+    assert [line["state"] for line in parked] == ["running", "completed"]
+    assert all(line[name] for line in lines for name in FIELDS)
+    assert "invalid_transition" in parked[0]["said"]
+    found = look(settings.folder)
+    assert [each.event["state"] for each in found.parked] == ["completed", "running"]
+    sends = border.requests.count("/api/v1/remote/events")
+    mended = True
+    with running():
+        border.wait(lambda: len(border.polls) > 2, "it polls")
+        assert border.requests.count("/api/v1/remote/events") == sends, "parked is parked"
+        ask(settings.folder, RESEND)
+        border.wait_for_end(execution)
+    assert border.states(execution) == ["accepted", "running", "completed"]
+
+
+def test_a_token_that_was_revoked_and_replaced_is_read_again(border: Border, running: RunAgent, tmp_path: Path) -> None:
+    file = tmp_path / "token"
+    file.write_text("an-old-one")
+    execution = border.submit(script(tmp_path, "true"))
+    settings = settings_for(tmp_path, border.url)
+    with running(settings, token=None, token_file=file):
+        border.wait(lambda: "server_problem" in look(settings.folder).problems, "it is turned away")
+        file.write_text(TOKEN)
+        border.wait_for_end(execution)
+    assert border.states(execution) == ["accepted", "running", "completed"]
+
+
+def test_events_that_piled_up_go_in_batches_one_of_each_execution_at_a_time(
+    border: Border, running: RunAgent, settings: AgentSettings, tmp_path: Path
+) -> None:
+    border.trouble = lambda path, _: unavailable() if "/events" in path else None
+    uri = script(tmp_path, "true")
+    executions = [border.submit(uri) for _ in range(30)]
+    with running():
+        border.wait(lambda: look(settings.folder).events.get("waiting") == 90, "all have ended and nobody knows")
+    batches: list[list[str]] = []
+
+    def watch(path: str, body: bytes) -> Any:
+        if path.endswith("/batch"):
+            batches.append([event["execution_id"] for event in json.loads(body)["events"]])
+            if len(batches) == 1:
+                return "drop"
+        return None
+
+    border.trouble = watch
+    border.requests.clear()
+    with running():
+        border.wait_for_end(*executions)
+    assert all(border.states(each) == ["accepted", "running", "completed"] for each in executions)
+    assert border.refusals == []
+    assert [len(set(batch)) == len(batch) == 30 for batch in batches] == [True] * 4
+    assert border.requests.count("/api/v1/remote/events") == 0
+
+
+def test_one_event_that_the_server_cannot_take_now_keeps_no_other_back(
+    border: Border, running: RunAgent, tmp_path: Path
+) -> None:
+    first, second = (border.submit(script(tmp_path, "true")) for _ in range(2))
+    border.trouble = lambda path, body: (
+        (500, problem("internal_error", "A defect."))
+        if path.endswith("/events") and json.loads(body)["execution_id"] == first
+        else None
+    )
+    with running():
+        border.wait_for_end(second)
+        assert border.states(first) == []
+        border.trouble = lambda *_: None
+        border.wait_for_end(first)
+    assert complete_and_in_order(border.states(first))
+
+
+def test_an_answer_that_is_none_is_no_acknowledgement(border: Border, running: RunAgent, tmp_path: Path) -> None:
+    left = 3
+
+    def a_proxy_answers(path: str, _: bytes) -> Any:
+        nonlocal left
+        left -= 1
+        return (302, "moved", {"location": "http://example.org/"}) if left > 0 else None
+
+    border.trouble = a_proxy_answers
+    execution = border.submit(script(tmp_path, "true"))
+    with running():
+        border.wait_for_end(execution)
+    assert border.states(execution) == ["accepted", "running", "completed"]
+
+
+def test_of_two_agents_of_a_node_the_older_one_stops(border: Border, running: RunAgent, tmp_path: Path) -> None:
+    older = settings_for(tmp_path / "older", border.url)
+    newer = settings_for(tmp_path / "newer", border.url)
+    with running(older) as first:
+        border.wait(lambda: len(border.agents) == 1, "the first polls")
+        with running(newer):
+            border.wait(lambda: not first.ended.is_alive(), "the first stops")  # type: ignore[attr-defined]
+            execution = border.submit(script(tmp_path, "true"))
+            border.wait_for_end(execution)
+    (trouble,) = first.trouble_seen  # type: ignore[attr-defined]
+    assert isinstance(trouble, Superseded)
+    assert "one agent" in trouble.hint
