@@ -1,0 +1,239 @@
+"""The scheduler keeps silent, loses answers, refuses, forgets: one job for each execution, and nothing is concluded."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+
+import pytest
+
+from tenure.agent.looking import look
+from tenure.agent.requests import CONCLUDE, DRAIN, ask
+from tenure.agent.settings import AgentSettings
+from tests.agent.border import Border, complete_and_in_order, script
+from tests.agent.conftest import RunAgent, settings_for
+from tests.agent.making import Moody
+
+
+@pytest.fixture
+def moody(settings: AgentSettings) -> Moody:
+    return Moody(settings.folder / "local")
+
+
+def runs(folder: Path) -> list[str]:
+    path = folder / "starts"
+    return path.read_text().split() if path.exists() else []
+
+
+def counted(folder: Path, more: str = "true") -> str:
+    return script(folder, f'echo "$TENURE_EXECUTION_ID" >> {folder}/starts; {more}')
+
+
+def test_while_the_scheduler_is_silent_nothing_is_submitted_or_taken(
+    border: Border, running: RunAgent, moody: Moody, tmp_path: Path
+) -> None:
+    execution = border.submit(counted(tmp_path))
+    moody.silent = True
+    with running(scheduler=moody):
+        border.wait(lambda: any(poll.scheduler_problem for poll in border.polls), "the server hears of it")
+        poll = next(poll for poll in border.polls if poll.scheduler_problem)
+        assert poll.accepting == 0
+        assert "does not answer" in (poll.scheduler_problem or "")
+        assert moody.submitted == []
+        moody.silent = False
+        border.wait_for_end(execution)
+        border.wait(lambda: border.polls[-1].scheduler_problem is None, "that is over")
+    assert border.states(execution) == ["accepted", "running", "completed"]
+
+
+def test_a_submission_whose_answer_was_lost_is_found_and_not_repeated(
+    border: Border, running: RunAgent, moody: Moody, tmp_path: Path
+) -> None:
+    executions = [border.submit(counted(tmp_path)) for _ in range(5)]
+    moody.loses_answers = 3
+    with running(scheduler=moody):
+        border.wait_for_end(*executions)
+    assert sorted(runs(tmp_path)) == sorted(executions)
+    assert sorted(moody.submitted) == sorted(executions)
+    assert all(complete_and_in_order(border.states(each)) for each in executions)
+    details = [border.events[each][0].status_detail for each in executions]
+    assert sum("Found again by its key" in (detail or "") for detail in details) == 3
+
+
+def test_nothing_is_submitted_again_before_a_lost_job_would_have_turned_up(
+    border: Border, running: RunAgent, moody: Moody, tmp_path: Path
+) -> None:
+    moody.settle_seconds = 1.5
+    moody.loses_answers = 1
+    execution = border.submit(counted(tmp_path))
+    moody.forgets = {execution}  # as a controller that has taken the job and does not show it yet
+    with running(scheduler=moody):
+        border.wait(lambda: moody.submitted == [execution], "it is submitted")
+        finds = len(moody.finds)
+        lost_at = time.monotonic()
+        border.wait(lambda: time.monotonic() - lost_at > 1.0, "most of that time is over")
+        assert not any(execution in keys for keys in moody.finds[finds:])
+        moody.forgets = set()
+        border.wait_for_end(execution)
+    assert moody.submitted == [execution]
+    assert runs(tmp_path) == [execution]
+
+
+def test_what_the_scheduler_refuses_is_accepted_and_fails(border: Border, running: RunAgent, tmp_path: Path) -> None:
+    execution = border.submit(counted(tmp_path), cpu=1000)
+    with running():
+        border.wait_for_end(execution)
+    assert border.states(execution) == ["accepted", "failed"]
+    failed = border.last(execution)
+    assert failed.error is not None
+    assert (failed.error.code, failed.error.retryable) == ("resources_rejected", False)
+    assert "refused" in (border.events[execution][0].status_detail or "")
+
+
+def test_what_is_above_the_nodes_own_limits_never_reaches_the_scheduler(
+    border: Border, running: RunAgent, tmp_path: Path
+) -> None:
+    settings = settings_for(tmp_path, border.url, limits={"cpu": 2, "memory_mib": 512, "walltime_seconds": 600})
+    moody = Moody(settings.folder / "local")
+    too_big = [
+        border.submit(counted(tmp_path), cpu=3), border.submit(counted(tmp_path), memory_mib=513),
+        border.submit(counted(tmp_path), walltime_seconds=601),
+    ]  # fmt: skip
+    fits = border.submit(counted(tmp_path), cpu=2, memory_mib=512, walltime_seconds=600)
+    with running(settings, moody):
+        border.wait_for_end(*too_big, fits)
+    assert moody.submitted == [fits]
+    for execution in too_big:
+        assert border.states(execution) == ["accepted", "failed"]
+        assert border.last(execution).error.code == "resources_rejected"  # type: ignore[union-attr]
+
+
+def test_a_job_that_the_scheduler_forgot_is_unknown_until_somebody_says_how_it_ended(
+    border: Border, running: RunAgent, tmp_path: Path
+) -> None:
+    settings = settings_for(
+        tmp_path, border.url,
+        watch={"fastest_seconds": 0.05, "slowest_seconds": 0.2, "alert_after_seconds": 0.5},
+    )  # fmt: skip
+    moody = Moody(settings.folder / "local")
+    execution = border.submit(counted(tmp_path, "sleep 300"))
+    with running(settings, moody):
+        border.wait(lambda: "running" in border.states(execution), "it runs")
+        moody.forgets = {execution}
+        border.wait(lambda: bool(look(settings.folder).troubled), "somebody is called for")
+        (trouble,) = look(settings.folder).troubled
+        assert (trouble["execution_id"], trouble["stage"]) == (execution, "running")
+        assert "has not known job 1" in (trouble["problem"] or "")
+        border.wait(lambda: "has not known" in (border.polls[-1].scheduler_problem or ""), "the server hears of it")
+        assert border.states(execution) == ["accepted", "running"], "nothing was concluded"
+        said = {"execution_id": execution, "reason": "The log of the node says that it crashed.", "retryable": "yes"}
+        ask(settings.folder, CONCLUDE, json.dumps(said))
+        border.wait_for_end(execution)
+    failed = border.last(execution)
+    assert failed.error is not None
+    assert (failed.error.code, failed.error.retryable) == ("concluded", True)
+    assert failed.error.message == "The log of the node says that it crashed."
+    moody.forgets = set()
+    moody.cancel("1")
+
+
+def test_a_job_that_turns_up_again_goes_on(border: Border, running: RunAgent, moody: Moody, tmp_path: Path) -> None:
+    go = tmp_path / "go"
+    execution = border.submit(counted(tmp_path, f"while [ ! -e {go} ]; do sleep 0.05; done"))
+    with running(scheduler=moody):
+        border.wait(lambda: "running" in border.states(execution), "it runs")
+        moody.forgets = {execution}
+        asked = len(moody.polls)
+        border.wait(lambda: len(moody.polls) > asked + 1, "it is missed")
+        moody.forgets = set()
+        go.touch()
+        border.wait_for_end(execution)
+    assert border.states(execution) == ["accepted", "running", "completed"]
+
+
+def test_one_question_asks_for_all_jobs_and_no_more_of_them_for_many_than_for_one(
+    border: Border, running: RunAgent, tmp_path: Path
+) -> None:
+    settings = settings_for(tmp_path, border.url, watch={"fastest_seconds": 0.3, "slowest_seconds": 1.0})
+    moody = Moody(settings.folder / "local")
+    go = tmp_path / "go"
+    uri = counted(tmp_path, f"while [ ! -e {go} ]; do sleep 0.2; done")
+    executions = [border.submit(uri) for _ in range(12)]
+    with running(settings, moody):
+        border.wait(lambda: all("running" in border.states(each) for each in executions), "all run")
+        asked, begun = len(moody.polls), time.monotonic()
+        border.wait(lambda: len(moody.polls) >= asked + 4, "it is asked four times")
+        assert time.monotonic() - begun > 0.3 * 3
+        assert moody.polls[asked:][:4] == [12] * 4
+        go.touch()
+        border.wait_for_end(*executions)
+
+
+def test_a_cancellation_before_the_job_ends_it_without_one(
+    border: Border, running: RunAgent, moody: Moody, tmp_path: Path
+) -> None:
+    missing = tmp_path / "not-there-yet.sh"
+    execution = border.submit(missing.as_uri())
+    with running(scheduler=moody):
+        border.wait(lambda: execution in border.held, "the node has it")
+        border.cancel(execution)
+        border.wait_for_end(execution)
+    assert border.states(execution) == ["accepted", "failed"]
+    assert border.last(execution).error.code == "canceled"  # type: ignore[union-attr]
+    assert moody.submitted == []
+
+
+def test_a_cancellation_while_it_is_unknown_whether_there_is_a_job_ends_the_job_that_there_is(
+    border: Border, running: RunAgent, moody: Moody, tmp_path: Path
+) -> None:
+    moody.settle_seconds, moody.loses_answers = 1.0, 1
+    execution = border.submit(counted(tmp_path, "sleep 300"))
+    with running(scheduler=moody):
+        border.wait(lambda: moody.submitted == [execution], "it is submitted")
+        border.cancel(execution)
+        border.wait_for_end(execution)
+    assert border.states(execution)[-1] == "failed"
+    assert border.last(execution).error.code == "CANCELLED"  # type: ignore[union-attr]
+
+
+def test_the_end_of_what_is_unknown_here_is_told_back_once(border: Border, running: RunAgent) -> None:
+    border.cancel("somebody-elses")
+    with running():
+        border.wait(lambda: "somebody-elses" in (border.polls[-1].canceling if border.polls else ()), "it is told back")
+        polls = len(border.polls)
+        border.wait(lambda: len(border.polls) > polls, "it polls on")
+        assert len(border.polls) < polls + 5
+
+
+def test_no_more_is_taken_than_there_is_room_for(border: Border, running: RunAgent, tmp_path: Path) -> None:
+    settings = settings_for(tmp_path, border.url, max_executions=2)
+    executions = [border.submit(counted(tmp_path)) for _ in range(6)]
+    with running(settings):
+        border.wait_for_end(*executions)
+    assert max(len(poll.holding) for poll in border.polls) <= 6
+    assert max(poll.accepting for poll in border.polls) == 2
+    assert sorted(runs(tmp_path)) == sorted(executions)
+
+
+def test_draining_finishes_what_is_there_takes_nothing_new_and_outlasts_a_restart(
+    border: Border, running: RunAgent, settings: AgentSettings, tmp_path: Path
+) -> None:
+    go = tmp_path / "go"
+    first = border.submit(counted(tmp_path, f"while [ ! -e {go} ]; do sleep 0.05; done"))
+    with running():
+        border.wait(lambda: "running" in border.states(first), "it runs")
+        ask(settings.folder, DRAIN, "on")
+        border.wait(lambda: border.polls[-1].draining, "the server hears of it")
+        assert border.polls[-1].accepting == 0
+        second = border.submit(counted(tmp_path))
+        go.touch()
+        border.wait_for_end(first)
+    assert look(settings.folder).draining
+    polls = len(border.polls)
+    with running():
+        border.wait(lambda: len(border.polls) > polls, "it polls")
+        assert all(poll.draining and poll.accepting == 0 for poll in border.polls[polls:])
+        assert border.states(second) == []
+        ask(settings.folder, DRAIN, "off")
+        border.wait_for_end(second)
