@@ -12,6 +12,7 @@ import signal
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -32,11 +33,11 @@ def nursery(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Nursery]:
     nursery.close()
 
 
-def lines_between(nursery: Nursery, folder: Path) -> list[Point]:
+def lines_between(nursery: Nursery, folder: Path, **settings: Any) -> list[Point]:
     """Every line of tenure.agent that runs between claim and recorded job id, in the order in which it first does."""
     border, record = Border(), folder / "lines.json"
     border.submit(script(folder, "true"))
-    pid = nursery.start(settings_for(folder, border.url), TOKEN, record=record)
+    pid = nursery.start(settings_for(folder, border.url, **settings), TOKEN, record=record)
     border.wait_for_end(*border.work)
     nursery.stop(pid)
     border.close()

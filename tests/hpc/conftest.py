@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import psycopg
 import pytest
 
 from tenure.demo.hpc.slurm import SlurmCluster, missing_programs
-from tenure.demo.hpc.stage import Manners, Node, Server
+from tenure.demo.hpc.stage import QUICK, Manners, Node, Server
 from tests.conftest import fresh_database
 from tests.hpc.house import wait_until
 
@@ -63,9 +63,9 @@ def make_node(server: Server, slurm: SlurmCluster, short_folder: Path) -> Iterat
     """Defines a management node and starts its agent, a process of its own."""
     made: list[Node] = []
 
-    def make(**slurm_settings: object) -> Node:
+    def make(watch: Mapping[str, float] | None = None, **slurm_settings: object) -> Node:
         name = f"node-{next(_numbers)}"
-        manners = Manners(slurm={"settle_seconds": 1} | slurm_settings)
+        manners = Manners(slurm={"settle_seconds": 1} | slurm_settings, watch=watch or QUICK)
         node = Node(server, slurm, name, short_folder / name, manners)
         made.append(node)
         node.start_agent()

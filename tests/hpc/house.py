@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import itertools
 import json
+import re
 import time
+from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -112,19 +114,22 @@ def submit(node: Node, tmp_path: Path, script: str, *, partition: str = "normal"
     return Submission(node, node.server.submit(command), work)
 
 
+def jobs_by_key(slurm: SlurmCluster) -> dict[str, set[str]]:
+    """The numbers of all jobs that Slurm ever had, by their names, without what a refused ``sbatch`` leaves behind."""
+    found: dict[str, set[str]] = defaultdict(set)
+    for job in json.loads(slurm.run("squeue", "--json"))["jobs"]:
+        if job["state_reason"] != "BadConstraints":
+            for key in {job["name"], job["comment"]}:
+                found[key].add(str(job["job_id"]))
+    for line in slurm.site.completions.read_text(errors="replace").splitlines():
+        if match := re.match(r"JobId=(\d+) .* Name=(\S+) JobState=.* NodeList=(?!\(null\))", line):
+            found[match[2]].add(match[1])
+    return found
+
+
 def jobs_of(slurm: SlurmCluster, execution_id: str) -> list[str]:
-    """The numbers of all jobs in Slurm that bear this key, without what a refused ``sbatch`` leaves behind."""
-    queue = json.loads(slurm.run("squeue", "--json"))["jobs"]
-    found = {
-        str(job["job_id"]) for job in queue
-        if execution_id in (job["name"], job["comment"]) and job["state_reason"] != "BadConstraints"
-    }  # fmt: skip
-    lines = slurm.site.completions.read_text(errors="replace").splitlines()
-    found |= {
-        line.split()[0].partition("=")[2] for line in lines
-        if f" Name={execution_id} " in line and "NodeList=(null)" not in line
-    }  # fmt: skip
-    return sorted(found)
+    """The numbers of all jobs in Slurm that bear this key."""
+    return sorted(jobs_by_key(slurm)[execution_id])
 
 
 def one_job_each(*submissions: Submission) -> None:

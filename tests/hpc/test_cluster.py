@@ -22,7 +22,10 @@ def test_a_job_runs_and_its_exit_code_is_told(slurm: SlurmCluster, tmp_path: Pat
 def test_two_run_side_by_side_and_leave_neither_processes_nor_control_groups(short_folder: Path):
     north, south = SlurmCluster(short_folder / "north"), SlurmCluster(short_folder / "south")
     with north, south:
-        jobs = [each.run("sbatch", "--parsable", "--wrap", "sleep 600").strip() for each in (north, south)]
+        jobs = [
+            each.run("sbatch", "--parsable", "--output=/dev/null", "--wrap", "sleep 600").strip()
+            for each in (north, south)
+        ]
         for each, job in zip((north, south), jobs, strict=True):
             wait_for_state(each, job, "RUNNING")
         names = [each.site.node(node) for each in (north, south) for node in each.nodes]

@@ -15,6 +15,7 @@ from typing import Any
 
 import httpx
 
+from tenure.agent.looking import Standing, look
 from tenure.demo.hpc.slurm import SlurmCluster
 from tenure.demo.hpc.slurm.daemons import Daemon, until
 from tenure.demo.hpc.slurm.ports import free_ports
@@ -27,6 +28,10 @@ from tenure.sdk.client import Tenure
 PRODUCT = "service:product"
 _REMOTE = "/api/v1/remote"
 _READY_SECONDS = 60.0
+
+
+#: How often to ask the scheduler where nothing is to take long.
+QUICK = {"fastest_seconds": 0.5, "slowest_seconds": 1.0}
 
 
 class Server:
@@ -93,7 +98,7 @@ class Manners:
     """How an agent is to be set up, besides what the stage says: sections of ``agent.toml``."""
 
     slurm: Mapping[str, Any] = field(default_factory=dict)
-    watch: Mapping[str, Any] = field(default_factory=lambda: {"fastest_seconds": 0.5, "slowest_seconds": 1.0})
+    watch: Mapping[str, Any] = field(default_factory=lambda: QUICK)
     retry: Mapping[str, Any] = field(default_factory=lambda: {"mode": "CONSTANT", "initial_delay_seconds": 1})
     max_attempts: int = 3
 
@@ -143,6 +148,10 @@ class Node:
         """Whether the server has heard of an agent of this node that has a scheduler."""
         shown = _good(self.server.admin.get(f"{_REMOTE}/nodes/{self.name}"))
         return shown["polled_at"] is not None and shown["scheduler"] is not None and not shown["scheduler_problem"]
+
+    def look(self) -> Standing:
+        """How the agent stands: what ``tenure agent status`` tells."""
+        return look(self.folder / "state")
 
     def stop(self) -> None:
         """Stop the agent in good order, and cut the wire."""
