@@ -1,78 +1,169 @@
-"""Workers are killed with SIGKILL at every append to a run's journal: every run comes to its end, each effect once."""
+"""Processes that start runs and work on them are killed with SIGKILL at each of their appends: every run comes to its end,
+and each step's effect is applied once.
+"""
 
 from __future__ import annotations
 
 import multiprocessing
 import signal
-from datetime import UTC, datetime, timedelta
+from collections import Counter
+from datetime import UTC, datetime
+from typing import Any
 
 import psycopg
 import pytest
 
-from tenure.testing import drain
-from tests.system.killed import QUEUE, application, work_until_killed
+from tenure.sdk.client import Tenure
+from tenure.testing import MovableClock, drain
+from tests.system.killed import EFFECTS, QUEUE, Life, application, begin, live
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
-RUNS = 2
-EFFECTS = 5  # of one run: one, two squares, the child's bake, both
+RUNS = 1000
+TOGETHER = 2
+"""So many processes work side by side on the same work, each to be killed at a place of its own."""
+ORDERS = 2
+"""So many of the runs of a process are orders, which do everything that a run can do; the others are notes."""
+LIFE = 8
+"""So many runs does each process start."""
+_PATIENCE = 60
 
 
-def define(app) -> None:
+def define(app: Tenure) -> None:
+    app.define_queue(QUEUE, max_attempts_default=10_000)
     app.define_workflow({"name": "cake", "queue": QUEUE, "steps": [{"name": "bake", "performer": "task"}],
                          "output": "$.outputs.bake"})  # fmt: skip
+    app.define_workflow({"name": "note", "queue": QUEUE, "steps": [
+        {"name": "ship", "performer": "task", "input": {"parts": "$.input.n"}}], "output": "$.outputs.ship"})  # fmt: skip
     app.define_workflow({
-        "name": "order", "queue": QUEUE, "output": "$.outputs.both", "steps": [
-            {"name": "one", "performer": "task"},
-            {"name": "all", "performer": "map", "over": ["$.outputs.one", 5], "after": "one",
+        "name": "order", "queue": QUEUE, "output": "$.outputs.ship", "steps": [
+            {"name": "reserve", "performer": "task"},
+            {"name": "paid", "performer": "wait", "signal": "paid", "after": "reserve"},
+            {"name": "all", "performer": "map", "over": ["$.outputs.reserve", 5], "after": "reserve",
              "each": {"performer": "task", "action": "square", "input": {"n": "$.item"}}},
-            {"name": "sub", "performer": "child", "workflow": "cake", "after": "one", "input": {"n": "$.outputs.one"}},
-            {"name": "both", "performer": "task", "after": ["all", "sub"], "input": {"a": "$.outputs.all", "b": "$.outputs.sub"}},
+            {"name": "sub", "performer": "child", "workflow": "cake", "after": "reserve", "input": {"n": "$.outputs.reserve"}},
+            {"name": "kept", "performer": "task", "after": "paid", "input": {"n": "$.outputs.reserve"}},
+            {"name": "ship", "performer": "task", "after": ["all", "sub", "kept"],
+             "input": {"parts": ["$.outputs.all", "$.outputs.sub", "$.outputs.kept", "$.outputs.paid.by"]}},
         ],
     })  # fmt: skip
 
 
+def output(workflow: str, key: str) -> Any:
+    """What a run gives."""
+    n = len(key)
+    return n if workflow == "note" else [[(n + 1) ** 2, 25], n + 1, [n + 1, n + 2], key]
+
+
+class Processes:
+    """Lets processes live; what became of each: whether it was killed, and at which of its appends."""
+
+    def __init__(self) -> None:
+        self._context: Any = multiprocessing.get_context("forkserver")
+        self._context.set_forkserver_preload(["tests.system.killed"])
+
+    def lead(self, lives: list[Life]) -> list[tuple[bool, list[str]]]:
+        started = []
+        for life in lives:
+            ours, theirs = self._context.Pipe(duplex=False)
+            process = self._context.Process(target=live, args=(life, theirs))
+            process.start()
+            theirs.close()
+            started.append((process, ours))
+        return [self._end(process, ours) for process, ours in started]
+
+    @staticmethod
+    def _end(process: Any, ours: Any) -> tuple[bool, list[str]]:
+        assert ours.poll(_PATIENCE)
+        appends = ours.recv()
+        process.join(_PATIENCE)
+        assert process.exitcode in (0, -signal.SIGKILL)
+        return process.exitcode == -signal.SIGKILL, appends
+
+
 @pytest.mark.slow
 @pytest.mark.timeout(300)
-def test_a_worker_killed_at_any_append_loses_nothing_and_does_nothing_twice(migrated_database: str) -> None:
-    processes = multiprocessing.get_context("forkserver")
-    processes.set_forkserver_preload(["tests.system.killed"])
-    now, points = NOON, []
+def test_killed_at_every_append_a_thousand_runs_end_and_each_effect_is_applied_once(migrated_database: str, tell: Any) -> None:
     with psycopg.connect(migrated_database, autocommit=True) as connection:
-        connection.execute("create table public.effect (subject text primary key, times int)")
-    with application(migrated_database, now) as app:
+        connection.execute("create table public.effect (subject text primary key, what text, tries int default 1)")
+    clock, processes = MovableClock(NOON), Processes()
+    started: list[tuple[str, str]] = []
+    hits: list[tuple[int | None, str]] = []
+
+    def lives(*places: int | str) -> list[Life]:
+        return [_life(migrated_database, clock(), place, _fresh(started)) for place in places]
+
+    def killed_at(*places: int | str) -> None:
+        """Let processes die there, side by side; once their leases have lapsed, another does what is left."""
+        for life, (killed, appends) in zip(chosen := lives(*places), processes.lead(chosen), strict=True):
+            if killed:
+                hits.append((life.number, appends[-1]))
+        clock.advance(hours=1)
+        begin(app, started[-LIFE * len(places) :])
+        drain(app)
+
+    with application(migrated_database, clock) as app:
         define(app)
-    for when in ("before", "after"):
-        number = 0
-        while True:
-            number += 1
-            with application(migrated_database, now) as app:
-                runs = [app.start_run("order", {"n": n}, key=f"{when} {number} {n}") for n in range(RUNS)]
-            process = processes.Process(target=work_until_killed, args=(migrated_database, now, number, when))
-            process.start()
-            process.join(60)
-            killed = process.exitcode == -signal.SIGKILL
-            assert killed or process.exitcode == 0
-            now += timedelta(hours=1)  # what the dead one held has lapsed
-            with application(migrated_database, now) as app:
-                drain(app)
-                for n, run in enumerate(runs):
-                    snapshot = app.inspect_run(run)
-                    assert (snapshot.run.status, snapshot.run.output) == ("COMPLETED", [[(n + 1) ** 2, 25], n + 1])
-            if not killed:
-                break  # it has no more appends
-            points.append((when, number))
-    with application(migrated_database, now) as app:
-        report = app.verify()
-        assert report.clean, report.first
-        assert app.recover_runs().clean
-        total = len(app.runs("order", limit=1000)) * EFFECTS
-    with psycopg.connect(migrated_database) as connection:
-        assert connection.execute("select count(*), sum(times) from public.effect").fetchone() == (total, total)
-        applied = connection.execute(
+        # One that lives tells how many appends there are; each of those that follow is to be killed at another of them.
+        ((killed, appends),) = processes.lead([Life(migrated_database, clock(), _fresh(started))])
+        assert not killed
+        places = range(1, len(appends) + 1)
+        for first in range(0, len(places), TOGETHER):
+            killed_at(*places[first : first + TOGETHER])
+        # They share the work: who got too little of it to come to its place tries again alone; then what is left, by name.
+        for place in sorted(set(places) - {number for number, _ in hits}):
+            killed_at(place)
+        for kind in sorted(set(appends) - {kind for _, kind in hits}):
+            killed_at(kind)
+        while len(started) < RUNS:
+            killed_at(*(1 + (len(started) + n) % len(places) for n in range(TOGETHER)))
+        _all_is_well(app, started)
+    told = _each_effect_once(migrated_database, started)
+    assert {kind for _, kind in hits} == set(appends)
+    kinds = ", ".join(f"{count} {kind}" for kind, count in Counter(kind for _, kind in hits).most_common())
+    reached = len({number for number, _ in hits if number is not None})
+    tell(f"{reached} of {len(places)} appends of a life, {len(hits)} processes killed ({kinds}); {len(started)} runs, {told}")
+
+
+def _fresh(started: list[tuple[str, str]]) -> list[tuple[str, str]]:
+    """The runs of one more process."""
+    begun = len(started)
+    made = [("order" if n < ORDERS else "note", f"run {begun + n}") for n in range(LIFE)]
+    started += made
+    return made
+
+
+def _life(dsn: str, now: datetime, place: int | str, runs: list[tuple[str, str]]) -> Life:
+    if isinstance(place, str):
+        return Life(dsn, now, runs, kind=place, when="after")
+    return Life(dsn, now, runs, place, when="before" if place % 2 else "after")
+
+
+def _all_is_well(app: Tenure, started: list[tuple[str, str]]) -> None:
+    found, before = [], None
+    while page := app.runs(limit=1000, before=before):
+        found += page
+        before = page[-1]
+    ended = {(run.name, run.run_key): (run.status, run.output) for run in found if run.name in EFFECTS}
+    assert ended == {one: ("COMPLETED", output(*one)) for one in started}
+    report = app.verify()
+    assert report.clean, report.first
+    assert app.recover_runs().clean
+
+
+def _each_effect_once(dsn: str, started: list[tuple[str, str]]) -> str:
+    """Each effect is there once, and each step's end was applied once; how often something was taken and done anew."""
+    wanted = Counter(effect for workflow, _ in started for effect in EFFECTS[workflow])
+    with psycopg.connect(dsn) as connection:
+        effects = connection.execute("select what, count(*), sum(tries) from public.effect group by 1").fetchall()
+        assert {what: count for what, count, _ in effects} == wanted
+        ((applied, distinct),) = connection.execute(
             """select count(*), count(distinct (thread, data ->> 'step', data ->> 'iteration')) from tenure.fact
             where type = 'run.runnable_applied' and data ->> 'outcome' is not null"""
-        ).fetchone()
-        assert applied is not None
-        assert applied[0] == applied[1]
-    print(f"killed at {len(points)} appends, {total} effects")
-    assert len(points) >= 20
+        ).fetchall()
+        assert applied == distinct
+        ((claims, ends),) = connection.execute(
+            "select count(*), count(*) filter (where record_status = 'SUCCEEDED') from tenure.attempt"
+        ).fetchall()
+        assert ends == sum(wanted.values())
+    again = sum(tries for _, _, tries in effects) - sum(wanted.values())
+    return f"{ends} effects, {claims} claims, {again} done again"
