@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Protocol, runtime_checkable
 
 from tenure.model.decisions.unfolding import Unfolding
 from tenure.model.result import ActionResult
 from tenure.model.roles import Role
+from tenure.model.thread import SubjectThread
+from tenure.model.visibility import Reason
+from tenure.model.worker import Worker
 from tenure.store.operation import Op
 from tenure.store.port import Store
 from tenure.store.records import Finish
@@ -53,6 +57,15 @@ class Finisher(Protocol):
 
         To be called outside of a transaction, or in the caller's own; what is left takes the common way.
         """
+        ...
+
+
+@runtime_checkable
+class Explaining(Protocol):
+    """A follower that has something to say of why a subject does not move."""
+
+    def why(self, caller: Caller, thread: SubjectThread, workers: Sequence[Worker], now: datetime) -> Op[list[Reason]]:
+        """Its reasons, beside those of the kernel."""
         ...
 
 

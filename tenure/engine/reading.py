@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from tenure.engine.caller import Caller
+from tenure.engine.caller import Caller, Explaining
 from tenure.model.errors import InvalidRequest, NotFound
 from tenure.model.fact import Fact
 from tenure.model.thread import SubjectThread, fold
@@ -36,7 +37,13 @@ def standing(caller: Caller, subject: int) -> Op[Standing]:
     if data is None or situation is None:
         raise NotFound(*_NO_SUBJECT)
     now = yield from caller.store.clock()
-    return Standing(data, situation, reasons_for(situation, now), now)
+    reasons = reasons_for(situation, now)
+    if situation.thread.in_run and not situation.thread.envelope.terminal:
+        followers: Sequence[object] = caller.followers
+        for follower in followers:
+            if isinstance(follower, Explaining):
+                reasons += yield from follower.why(caller, situation.thread, situation.workers, now)
+    return Standing(data, situation, reasons, now)
 
 
 def why(caller: Caller, subject: int) -> Op[list[Reason]]:

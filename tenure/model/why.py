@@ -46,11 +46,14 @@ def _place(queue: Queue, ahead: int) -> Reason:
 
 def _workers(situation: Situation, queue: Queue, now: datetime) -> list[Reason]:
     online = [w for w in situation.workers if takes_claims(w, now)]
-    able, busy, lacking, barred = [], [], [], []
+    able, busy, lacking, barred, without = [], [], [], [], []
+    task = situation.thread.envelope.next_action_key
     for worker in online:
         no = refusal(worker, queue, situation.live_leases.get(worker.uid, 0))
         if (no is None or isinstance(no, WorkerAtLimit)) and situation.thread.envelope.bars(worker):
             barred.append(worker)
+        elif (no is None or isinstance(no, WorkerAtLimit)) and not worker.can(task):
+            without.append(worker)
         elif no is None:
             able.append(worker)
         elif isinstance(no, WorkerAtLimit):
@@ -58,6 +61,8 @@ def _workers(situation: Situation, queue: Queue, now: datetime) -> list[Reason]:
         elif isinstance(no, CapabilityMismatch):
             lacking.append(worker)
     done_before = [_by_another(situation, barred, alone=not able and not busy)] if barred else []
+    if without and not able and not busy:
+        return [*done_before, _no_task(task, queue, without)]
     if able:
         return [
             *done_before,
@@ -84,6 +89,15 @@ def _workers(situation: Situation, queue: Queue, now: datetime) -> list[Reason]:
         Reason("no_worker_online", f"No online worker serves queue {queue.queue_key}.", "Start a worker for it.",
                {"required": list(queue.required_worker_capabilities), "registered": len(situation.workers)})
     ]  # fmt: skip
+
+
+def _no_task(task: str | None, queue: Queue, without: Sequence[Worker]) -> Reason:
+    return Reason(
+        "no_worker_has_task", f"None of the {len(without)} online worker(s) of queue {queue.queue_key} has the task {task!r}.",
+        "Start a worker whose code has that task, or requeue the subject with another action.",
+        {"task": task, "queue_key": queue.queue_key,
+         "workers": [{**_name(w), "tasks": ", ".join(w.tasks[:20])} for w in without[:20]]},
+    )  # fmt: skip
 
 
 def _by_another(situation: Situation, barred: Sequence[Worker], *, alone: bool) -> Reason:

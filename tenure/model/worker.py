@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -31,6 +32,19 @@ class WorkerSpec(BaseModel):
     build_version: str = ""
     host: str = ""
     process_identity: str = ""
+    #: The tasks that its code has, and the workflows that it defines (``order@2``); nothing where it does not say.
+    tasks: tuple[Key, ...] = ()
+    workflows: tuple[Tag, ...] = ()
+
+
+#: So many characters of tasks and workflows fit into the fact that tells of a worker; one with more does not say them.
+MAX_TOLD = 4000
+
+
+def told(names: Iterable[str]) -> tuple[str, ...]:
+    """Names as a worker says them of itself: sorted; none where they are too many to be told."""
+    each = tuple(sorted(set(names)))
+    return each if sum(len(name) + 4 for name in each) <= MAX_TOLD else ()
 
 
 class Worker(WorkerSpec):
@@ -55,7 +69,12 @@ class Worker(WorkerSpec):
 
     def spec(self) -> dict[str, Any]:
         """What it says of itself, as JSON-ready data."""
-        return self.model_dump(mode="json", include=set(WorkerSpec.model_fields))
+        told = self.model_dump(mode="json", include=set(WorkerSpec.model_fields))
+        return {name: value for name, value in told.items() if value or name not in ("tasks", "workflows")}
+
+    def can(self, task: str | None) -> bool:
+        """False where it says which tasks it has, and this is none of them."""
+        return task is None or not self.tasks or task in self.tasks
 
     def effective_status(self, now: datetime) -> WorkerStatus:
         """The status with OFFLINE computed from a stale heartbeat (S1 section 2.3)."""

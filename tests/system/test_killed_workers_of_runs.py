@@ -82,7 +82,9 @@ class Processes:
 
 @pytest.mark.slow
 @pytest.mark.timeout(300)
-def test_killed_at_every_append_a_thousand_runs_end_and_each_effect_is_applied_once(migrated_database: str, tell: Any) -> None:
+def test_killed_at_every_append_a_thousand_runs_end_and_each_effect_is_applied_once(
+    migrated_database: str, tell: Any
+) -> None:
     with psycopg.connect(migrated_database, autocommit=True) as connection:
         connection.execute("create table public.effect (subject text primary key, what text, tries int default 1)")
     clock, processes = MovableClock(NOON), Processes()
@@ -121,7 +123,9 @@ def test_killed_at_every_append_a_thousand_runs_end_and_each_effect_is_applied_o
     assert {kind for _, kind in hits} == set(appends)
     kinds = ", ".join(f"{count} {kind}" for kind, count in Counter(kind for _, kind in hits).most_common())
     reached = len({number for number, _ in hits if number is not None})
-    tell(f"{reached} of {len(places)} appends of a life, {len(hits)} processes killed ({kinds}); {len(started)} runs, {told}")
+    tell(
+        f"{reached} of {len(places)} appends of a life, {len(hits)} processes killed ({kinds}); {len(started)} runs, {told}"
+    )
 
 
 def _fresh(started: list[tuple[str, str]]) -> list[tuple[str, str]]:

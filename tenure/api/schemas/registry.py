@@ -112,6 +112,10 @@ class RegisterWorkerBody(KeyedBody):
     build_version: _Label = ""
     host: _Label = ""
     process_identity: _Label = ""
+    tasks: list[Key] = Field([], max_length=1000, description="The tasks that its code has; none: it does not say.")
+    workflows: list[Tag] = Field(
+        [], max_length=1000, description="The versions of workflows that its code defines.", examples=[["order@2"]]
+    )
 
 
 class HeartbeatBody(KeyedBody):

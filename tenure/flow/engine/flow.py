@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
 
 from tenure.engine.caller import Caller
 from tenure.flow.engine.following import follow
@@ -12,6 +13,9 @@ from tenure.flow.port import FlowStorage
 from tenure.model.decisions.unfolding import Unfolding
 from tenure.model.errors import InvalidRequest
 from tenure.model.result import ActionResult
+from tenure.model.thread import SubjectThread
+from tenure.model.visibility import Reason
+from tenure.model.worker import Worker
 from tenure.store.operation import Op
 from tenure.store.records import Finish
 
@@ -33,6 +37,12 @@ class Flow:
         if self.storage.short_cut is None:
             return {}
         return (yield from hand_over(self, self.storage.short_cut, caller.without_followers(), worker, finishes))
+
+    def why(self, caller: Caller, thread: SubjectThread, workers: Sequence[Worker], now: datetime) -> Op[list[Reason]]:
+        """See ``tenure.engine.caller.Explaining``."""
+        from tenure.flow.engine.reading import why_of_subject  # noqa: PLC0415 - it reads by flows itself
+
+        return (yield from why_of_subject(caller, thread, workers, now))
 
     def definitions(self, tenant: int, uids: Iterable[int]) -> Op[dict[int, WorkflowDefinition]]:
         """Definitions by uid. They are immutable, so what was read once is not read again."""

@@ -19,11 +19,14 @@ from tenure.flow.model.fold import fold
 from tenure.flow.model.graph import graph as graph_of
 from tenure.flow.model.names import parse_runnable
 from tenure.flow.model.state import Anomaly, Manual, Phase, Resolution, RunState
+from tenure.flow.model.versions import not_served
 from tenure.flow.port import RunFilter, Standing
 from tenure.flow.rows import RunnableRow, RunRow
 from tenure.model.errors import InvalidRequest, NotFound
 from tenure.model.fact import Fact
+from tenure.model.thread import SubjectThread
 from tenure.model.visibility import Reason
+from tenure.model.worker import Worker
 from tenure.store.operation import Op
 
 _PAGE = 1000
@@ -192,14 +195,30 @@ def explain_read(caller: Caller, moving: Moving, most: int = _MANY) -> Op[list[R
     flow = flow_of(caller)
     now = yield from caller.store.clock()
     whys: dict[str, list[Reason]] = {}
+    workers: list[Worker] = []
     if moving.state.end is None:
+        workers = yield from caller.store.workers(caller.tenant)
         live = yield from flow.storage.standings([moving.row.uid], everything=False)
         for standing in live[:most]:
             if standing.state is None:
                 whys[standing.runnable.runnable_key] = [_LOST]
             else:
-                whys[standing.runnable.runnable_key] = yield from why(caller, standing.runnable.subject)
-    return reasons_of(moving.state, moving.definition, now, whys)
+                whys[standing.runnable.runnable_key] = yield from why(
+                    caller.without_followers(), standing.runnable.subject
+                )
+    return reasons_of(moving.state, moving.definition, now, whys, workers)
+
+
+def why_of_subject(caller: Caller, thread: SubjectThread, workers: Sequence[Worker], now: datetime) -> Op[list[Reason]]:
+    """What the run of a subject adds to why that does not move: that nobody's code has the version it goes by."""
+    runnable = yield from runnable_of(caller, thread.envelope.uid)
+    if runnable is None:
+        return []
+    flow = flow_of(caller)
+    row = (yield from flow.storage.runs(caller.tenant, [runnable.run]))[runnable.run]
+    definition = (yield from flow.definitions(caller.tenant, [row.workflow]))[row.workflow]
+    reason = not_served(row.name, definition.version, workers, now)
+    return [reason] if reason is not None and row.ended_at is None else []
 
 
 _LOST = Reason(

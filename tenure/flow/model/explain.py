@@ -5,7 +5,7 @@ What keeps a single runnable waiting is the kernel's to say: its ``why`` is pass
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -18,21 +18,26 @@ from tenure.flow.model.progress import cannot_start
 from tenure.flow.model.shape import shape_of
 from tenure.flow.model.state import Phase, RunState, RunStatus
 from tenure.flow.model.steps import MANUAL
+from tenure.flow.model.versions import not_served
 from tenure.model.json_text import instant
 from tenure.model.visibility import Reason
+from tenure.model.worker import Worker
 
 
 def explain(
-    state: RunState, definition: WorkflowDefinition | None, now: datetime, whys: Whys | None = None
-) -> list[Reason]:
+    state: RunState, definition: WorkflowDefinition | None, now: datetime, whys: Whys | None = None,
+    workers: Sequence[Worker] = (),
+) -> list[Reason]:  # fmt: skip
     """Every reason for which the run waits or stands; the blocking ones need somebody to do something.
 
-    ``definition`` is None where nobody here has the version that the run goes by.
+    ``definition`` is None where nobody here has the version that the run goes by. ``workers`` are those that there are.
     """
-    return list(_reasons(state, definition, now, whys or {}))
+    return list(_reasons(state, definition, now, whys or {}, workers))
 
 
-def _reasons(state: RunState, definition: WorkflowDefinition | None, now: datetime, whys: Whys) -> Iterator[Reason]:
+def _reasons(
+    state: RunState, definition: WorkflowDefinition | None, now: datetime, whys: Whys, workers: Sequence[Worker]
+) -> Iterator[Reason]:
     if state.anomaly_count:
         yield _anomalies(state)
     if not state.started:
@@ -49,6 +54,8 @@ def _reasons(state: RunState, definition: WorkflowDefinition | None, now: dateti
             "Register that version again, or migrate the run to another while it is paused.",
             {"workflow": state.workflow, "version": state.version, "fingerprint": state.fingerprint},
         )  # fmt: skip
+    elif (reason := not_served(state.workflow, state.version, workers, now)) is not None:
+        yield reason
     yield from _stopping(state)
     if state.paused:
         because = f": {state.pause_reason}" if state.pause_reason else "."

@@ -20,7 +20,7 @@ from tenure.model.queue import STEP_TEMPLATE, QueuePolicy
 from tenure.model.requests import validated
 from tenure.model.states import WorkerStatus
 from tenure.model.worker import Worker as WorkerRow
-from tenure.model.worker import WorkerSpec
+from tenure.model.worker import WorkerSpec, told
 from tenure.sdk.http.address import Address
 from tenure.sdk.http.problem import TurnedAway
 from tenure.sdk.settings import Clock
@@ -188,7 +188,8 @@ class Worker:
             platform_scope=tuple(options.platform_scope), assay_scope=tuple(options.assay_scope),
             max_concurrent_leases=options.concurrency + options.prefetch,
             heartbeat_ttl_seconds=options.heartbeat_ttl_seconds, build_version=options.build_version, host=host,
-            process_identity=str(os.getpid()),
+            process_identity=str(os.getpid()), tasks=told(self.tasks),
+            workflows=told(f"{name}@{version}" for name, version in self._client.workflows),
         )  # fmt: skip
 
     @property

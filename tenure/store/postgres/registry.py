@@ -150,6 +150,7 @@ class Registry:
 
 _LISTS = (
     "subject_template_codes", "required_worker_capabilities", "site_scope", "platform_scope", "assay_scope", "capabilities",
+    "tasks", "workflows",
 )  # fmt: skip
 
 

@@ -97,6 +97,8 @@ def _spec(worker: Worker) -> list[tuple[str, Any]]:
         ("Registrations", cells.text(worker.incarnation)),
         ("Host", cells.text(worker.host)),
         ("Process", cells.text(worker.process_identity)),
+        ("Tasks", cells.text(", ".join(worker.tasks))),
+        ("Workflows", cells.text(", ".join(worker.workflows))),
         ("Build", cells.text(worker.build_version)),
         ("Disabled because", cells.text(worker.disabled_reason)),
         ("Last error", cells.text(error)),
