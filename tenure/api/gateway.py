@@ -10,6 +10,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any, TypeVar
+from weakref import WeakKeyDictionary
 
 import psycopg
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
@@ -27,7 +28,8 @@ from tenure.store.postgres.runner import run_async, run_own_async
 from tenure.store.postgres.store import PostgresStore
 
 T = TypeVar("T")
-_Pool = AsyncConnectionPool[psycopg.AsyncConnection[Any]]
+_Connection = psycopg.AsyncConnection[Any]
+_Pool = AsyncConnectionPool[_Connection]
 #: One of so many connections is for looking up who asks.
 _DOORS = 5
 _PATIENCE = 10.0
@@ -51,8 +53,9 @@ class Gateway:
         self.owners: dict[tuple[int, int], int | None] = {}
         """Whose worker it is, by tenant and worker: see ``tenure.api.ownership``."""
         self._clock = clock
-        self._sessions: dict[int, Session] = {}
-        self._tenants: dict[int, int | None] = {}
+        # As long as the connection: behind a pooler, and over the years, numbers of backends come again.
+        self._sessions: WeakKeyDictionary[_Connection, Session] = WeakKeyDictionary()
+        self._tenants: WeakKeyDictionary[_Connection, int | None] = WeakKeyDictionary()
         self._rest = Rest()
         # Who asks is looked up on connections of their own: so no connection goes to and fro between tenants and none.
         doors = max(1, max_connections // _DOORS)
@@ -107,32 +110,30 @@ class Gateway:
                     await connection.execute(f"set local role {ROLE}", prepare=False)
                     await connection.execute(_TENANT, [_text(tenant), True], prepare=False)
                     return await run_async(connection, make(), prepare=False)
-            if self._tenants.get(connection.info.backend_pid, -1) != tenant:
+            if self._tenants.get(connection, -1) != tenant:
                 await connection.execute(_TENANT, [_text(tenant), False])
-                self._tenants[connection.info.backend_pid] = tenant
+                self._tenants[connection] = tenant
             return await run_own_async(connection, make, prepare=True)
 
     @asynccontextmanager
-    async def _connection(self, pool: _Pool) -> AsyncIterator[tuple[psycopg.AsyncConnection[Any], Session]]:
+    async def _connection(self, pool: _Pool) -> AsyncIterator[tuple[_Connection, Session]]:
         try:
             async with pool.connection() as connection:
                 if self._clock is not None:
                     await connection.execute(*clock_setting(self._clock()))
-                yield connection, self._sessions[connection.info.backend_pid]
+                yield connection, self._sessions[connection]
         except PoolTimeout as error:
             raise StoreUnavailable(
                 f"No connection to the database within {pool.timeout:.0f} s.",
                 "See that it runs and accepts connections.",
             ) from error
 
-    async def _configure(self, connection: psycopg.AsyncConnection[Any]) -> None:
-        pid = connection.info.backend_pid
-        session = self._sessions[pid] = await opened_async(connection)
-        self._tenants.pop(pid, None)
+    async def _configure(self, connection: _Connection) -> None:
+        session = self._sessions[connection] = await opened_async(connection)
         if not session.pooled:
             await connection.execute(_ACT_AS, prepare=False)
 
-    async def _check(self, connection: psycopg.AsyncConnection[Any]) -> None:
+    async def _check(self, connection: _Connection) -> None:
         if self._rest.in_doubt(connection):
             await AsyncConnectionPool.check_connection(connection)
 

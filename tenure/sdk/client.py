@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import replace
 from typing import Any, TypeVar
+from weakref import WeakKeyDictionary
 
 import psycopg
 from psycopg_pool import AsyncConnectionPool, ConnectionPool, PoolTimeout
@@ -73,7 +74,7 @@ class Tenure(Actions, TaskRegistry, Reaching):
         self._lock = threading.Lock()
         self._settings: Settings | None = None
         self._pool: ConnectionPool[psycopg.Connection[Any]] | None = None
-        self._sessions: dict[int, Session] = {}
+        self._sessions: WeakKeyDictionary[psycopg.Connection[Any], Session] = WeakKeyDictionary()
         self._rest = Rest()
         self._caller: Caller | None = None
         self._line: Line | None = None
@@ -144,7 +145,7 @@ class Tenure(Actions, TaskRegistry, Reaching):
         try:
             if self.settings.clock is not None:
                 connection.execute(*clock_setting(self.settings.clock()))
-            yield connection, self._sessions[connection.info.backend_pid]
+            yield connection, self._sessions[connection]
         finally:
             # In autocommit there is nothing to commit; what was left open, the pool rolls back.
             pool.putconn(connection)
@@ -162,7 +163,7 @@ class Tenure(Actions, TaskRegistry, Reaching):
             return self._pool
 
     def _configure(self, connection: psycopg.Connection[Any]) -> None:
-        self._sessions[connection.info.backend_pid] = opened(connection)
+        self._sessions[connection] = opened(connection)
 
     def _check(self, connection: psycopg.Connection[Any]) -> None:
         if self._rest.in_doubt(connection):
@@ -233,7 +234,7 @@ class AsyncTenure(Actions, TaskRegistry, Reaching):
         self._settings: Settings | None = None
         self._lock = asyncio.Lock()
         self._pool: AsyncConnectionPool[psycopg.AsyncConnection[Any]] | None = None
-        self._sessions: dict[int, Session] = {}
+        self._sessions: WeakKeyDictionary[psycopg.AsyncConnection[Any], Session] = WeakKeyDictionary()
         self._rest = Rest()
         self._caller: Caller | None = None
         self._line: AsyncLine | None = None
@@ -296,7 +297,7 @@ class AsyncTenure(Actions, TaskRegistry, Reaching):
         try:
             if self.settings.clock is not None:
                 await connection.execute(*clock_setting(self.settings.clock()))
-            yield connection, self._sessions[connection.info.backend_pid]
+            yield connection, self._sessions[connection]
         finally:
             # In autocommit there is nothing to commit; what was left open, the pool rolls back.
             await pool.putconn(connection)
@@ -316,7 +317,7 @@ class AsyncTenure(Actions, TaskRegistry, Reaching):
             return self._pool
 
     async def _configure(self, connection: psycopg.AsyncConnection[Any]) -> None:
-        self._sessions[connection.info.backend_pid] = await opened_async(connection)
+        self._sessions[connection] = await opened_async(connection)
 
     async def _check(self, connection: psycopg.AsyncConnection[Any]) -> None:
         if self._rest.in_doubt(connection):

@@ -7,6 +7,7 @@ import time
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import psycopg
 from psycopg.types.json import set_json_loads
@@ -83,12 +84,14 @@ class Rest:
     _LONG = 1.0
 
     def __init__(self) -> None:
-        self._used: dict[int, float] = {}
+        self._used: WeakKeyDictionary[psycopg.Connection[Any] | psycopg.AsyncConnection[Any], float] = (
+            WeakKeyDictionary()
+        )
 
     def in_doubt(self, connection: psycopg.Connection[Any] | psycopg.AsyncConnection[Any]) -> bool:
         """True where it was not used for a second, or has something to read; it counts as used now."""
-        now, backend_pid = time.monotonic(), connection.info.backend_pid
-        before, self._used[backend_pid] = self._used.get(backend_pid, 0.0), now
+        now = time.monotonic()
+        before, self._used[connection] = self._used.get(connection, 0.0), now
         return now - before > self._LONG or _stirred(connection)
 
 

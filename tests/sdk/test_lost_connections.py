@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 import time
 
 import psycopg
 import pytest
 
 from tenure import AsyncTenure, Tenure
+from tenure.api.gateway import Gateway
 from tenure.sdk.session import Rest
 from tenure.store.postgres.migrate import migrate
 
@@ -51,6 +53,39 @@ async def test_the_next_calls_of_the_async_client_work_too(database_with_orders,
     await async_app.hold(second.subject, reason="look at it")
 
     assert [item.envelope.uid for item in await async_app.queue_items("q")] == [first.subject]
+
+
+def test_nothing_is_kept_of_connections_that_are_gone(database_with_orders, app):
+    for _ in range(8):
+        app.submit(queue_key="q")
+        cut_all(database_with_orders)
+    app.submit(queue_key="q")
+
+    gc.collect()
+    assert len(app._sessions) <= 3  # one, and what the pool is about to let go of
+    assert len(app._rest._used) <= 3
+
+
+async def test_nothing_is_kept_of_connections_of_the_async_client_and_of_a_server_that_are_gone(
+    database_with_orders, async_app
+):
+    await async_app.submit(queue_key="q")
+    gateway = Gateway(database_with_orders, max_connections=2)
+    await gateway.open()
+    try:
+        for _ in range(8):
+            await async_app.submit(queue_key="q")
+            assert await gateway.perform_unbound(lambda store: store.clock())
+            cut_all(database_with_orders)
+        await async_app.submit(queue_key="q")
+        await gateway.perform_unbound(lambda store: store.clock())
+
+        gc.collect()
+        assert len(async_app._sessions) <= 3
+        for kept in (gateway._sessions, gateway._tenants, gateway._rest._used):
+            assert len(kept) <= 6  # of two pools
+    finally:
+        await gateway.close()
 
 
 async def test_a_restart_of_the_server_is_not_noticed(make_cluster):
