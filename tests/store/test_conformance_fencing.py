@@ -92,6 +92,40 @@ def test_action_under_a_lease_that_is_not_held_is_refused_and_noted(
     assert [row[0] for row in told[len(noted) :]] == [code]
 
 
+@pytest.mark.parametrize("arrange", [by_another_worker, with_another_token], ids=lambda arrange: arrange.__name__)
+@pytest.mark.parametrize("key", [None, "key"], ids=["without a key", "with its key"])
+@pytest.mark.parametrize("action", ACTIONS)
+def test_action_that_was_done_before_is_told_to_nobody_but_the_holder(
+    bench: Bench, action: str, key: str | None, arrange: Callable[[Bench, Lease], dict[str, Any]]
+) -> None:
+    bench.define_queue("q")
+    bench.subject()
+    lease = bench.take(bench.worker(), start=action != "start")
+    done = ACTIONS[action](bench, lease, idempotency_key=key)
+    stranger = arrange(bench, lease)
+    before, noted = state_of(bench), refusals_of(bench)[0]
+
+    refused = bench.error(ACTIONS[action], bench, lease.lease, idempotency_key=key, **stranger)
+
+    assert (refused.code, state_of(bench)) == ("forbidden", before)
+    assert [row[0] for row in refusals_of(bench)[0][len(noted) :]] == ["forbidden"]
+    if key is not None:
+        assert ACTIONS[action](bench, lease, idempotency_key=key).seq == done.seq
+
+
+@pytest.mark.parametrize("holder", [True, False], ids=["the holder", "a guess"])
+def test_another_result_under_an_ended_lease_is_a_conflict_for_its_holder_alone(bench: Bench, holder: bool) -> None:
+    bench.define_queue("q")
+    bench.subject()
+    lease = bench.run_it(bench.worker())
+    bench.complete(lease, result=1)
+
+    proof = {} if holder else {"worker": lease.item.worker, "token": Token("guess")}
+    refused = bench.error(bench.complete, lease if holder else lease.lease, result=2, **proof)
+
+    assert refused.code == ("idempotency_conflict" if holder else "forbidden")
+
+
 @pytest.mark.parametrize("action", [action for action in ACTIONS if action != "release"])
 def test_action_after_the_holder_gave_the_lease_back_is_stale(bench: Bench, action: str) -> None:
     bench.define_queue("q")

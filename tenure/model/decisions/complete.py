@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tenure.model import fact_types as ft
-from tenure.model.decisions.unfolding import Context, Unfolding, check_guards, held_lease, replayed
+from tenure.model.decisions.unfolding import Context, Unfolding, check_guards, held_lease, replayed_to_holder
 from tenure.model.errors import InvalidTransition
 from tenure.model.fact import Draft, Fact
 from tenure.model.json_text import instant
@@ -16,7 +16,7 @@ from tenure.model.transitions import Action, check_start, check_transition
 
 def decide_complete(unfolding: Unfolding, request: CompleteExecution, context: Context, token: bytes | None) -> Fact:
     """Append ``execution.completed``: COMPLETED, or READY in the next queue once every slot is done."""
-    if answered := replayed(unfolding, request):
+    if answered := replayed_to_holder(unfolding, request, token):
         return answered
     attempt = held_lease(unfolding, request, token, context.now)
     env = unfolding.envelope

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tenure.model import fact_types as ft
-from tenure.model.decisions.unfolding import Context, Unfolding, check_guards, held_lease, replayed
+from tenure.model.decisions.unfolding import Context, Unfolding, check_guards, held_lease, replayed_to_holder
 from tenure.model.errors import InvalidRequest, InvalidTransition
 from tenure.model.fact import Draft, Fact
 from tenure.model.json_text import instant
@@ -14,7 +14,7 @@ from tenure.model.transitions import Action, check_start
 
 def decide_dispatch(unfolding: Unfolding, request: DispatchExternal, context: Context, token: bytes | None) -> Fact:
     """Append ``execution.dispatched``: the lease now lasts until the deadline, or until someone reconciles."""
-    if answered := replayed(unfolding, request):
+    if answered := replayed_to_holder(unfolding, request, token):
         return answered
     attempt = held_lease(unfolding, request, token, context.now)
     env = unfolding.envelope

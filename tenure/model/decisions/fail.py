@@ -7,7 +7,7 @@ from typing import Any
 
 from tenure.model import fact_types as ft
 from tenure.model.backoff import retry_delay
-from tenure.model.decisions.unfolding import Context, Unfolding, check_guards, held_lease, replayed
+from tenure.model.decisions.unfolding import Context, Unfolding, check_guards, held_lease, replayed_to_holder
 from tenure.model.envelope import Envelope
 from tenure.model.errors import InvalidTransition
 from tenure.model.fact import Draft, Fact
@@ -20,7 +20,7 @@ from tenure.model.transitions import Action, check_start, check_transition
 
 def decide_fail(unfolding: Unfolding, request: FailExecution, context: Context, token: bytes | None) -> Fact:
     """Append ``execution.failed``: a retry, a dead letter, a hold or a cancellation."""
-    if answered := replayed(unfolding, request):
+    if answered := replayed_to_holder(unfolding, request, token):
         return answered
     attempt = held_lease(unfolding, request, token, context.now)
     env = unfolding.envelope

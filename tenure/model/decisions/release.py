@@ -8,7 +8,7 @@ from tenure.model.decisions.unfolding import (
     Unfolding,
     check_guards,
     held_lease,
-    replayed,
+    replayed_to_holder,
     state_when_slot_freed,
 )  # fmt: skip
 from tenure.model.fact import Draft, Fact
@@ -20,7 +20,7 @@ from tenure.model.transitions import Action, check_start, check_transition
 
 def decide_release(unfolding: Unfolding, request: ReleaseLease, context: Context, token: bytes | None) -> Fact:
     """Append ``lease.released``: back to the queue at once."""
-    if answered := replayed(unfolding, request):
+    if answered := replayed_to_holder(unfolding, request, token):
         return answered
     attempt = held_lease(unfolding, request, token, context.now)
     env = unfolding.envelope
@@ -38,7 +38,7 @@ def decide_release(unfolding: Unfolding, request: ReleaseLease, context: Context
 
 def decide_defer(unfolding: Unfolding, request: DeferExecution, context: Context, token: bytes | None) -> Fact:
     """Append ``execution.deferred``: back to the queue, not before ``until``."""
-    if answered := replayed(unfolding, request):
+    if answered := replayed_to_holder(unfolding, request, token):
         return answered
     attempt = held_lease(unfolding, request, token, context.now)
     env = unfolding.envelope

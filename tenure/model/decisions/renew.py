@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 from tenure.model import fact_types as ft
-from tenure.model.decisions.unfolding import Context, Unfolding, check_guards, held_lease, replayed
+from tenure.model.decisions.unfolding import Context, Unfolding, check_guards, held_lease, replayed_to_holder
 from tenure.model.errors import WorkerNotAccepting, WorkerSuperseded
 from tenure.model.fact import Draft, Fact
 from tenure.model.json_text import instant
@@ -16,7 +16,7 @@ from tenure.model.transitions import Action, check_start
 
 def decide_renew(unfolding: Unfolding, request: RenewLease, context: Context, token: bytes | None) -> Fact:
     """Append ``lease.renewed``; a lease never gets shorter. Only the newest incarnation of a working worker may."""
-    if answered := replayed(unfolding, request):
+    if answered := replayed_to_holder(unfolding, request, token):
         return answered
     attempt = held_lease(unfolding, request, token, context.now)
     env = unfolding.envelope

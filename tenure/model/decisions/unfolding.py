@@ -117,6 +117,14 @@ def replayed(unfolding: Unfolding, request: Request) -> Fact | None:
     return fact
 
 
+def replayed_to_holder(unfolding: Unfolding, request: LeaseRequest, token_hash: bytes | None) -> Fact | None:
+    """The same for a request under a lease, ended or not: only its holder is answered, whatever was asked before."""
+    if unfolding.replay is None:
+        return None
+    _lease_of_holder(unfolding, request, token_hash)
+    return replayed(unfolding, request)
+
+
 def check_guards(envelope: Envelope, request: Request) -> None:
     """``expected_state``, ``expected_revision`` and ``expected_seq`` against what is (S1 section 7.5)."""
     again = "Read the subject again and decide anew."
@@ -139,14 +147,7 @@ def check_guards(envelope: Envelope, request: Request) -> None:
 
 def held_lease(unfolding: Unfolding, request: LeaseRequest, token_hash: bytes | None, now: datetime) -> Attempt:
     """The live lease that the request proves to hold (design 01, Fencing)."""
-    attempt = unfolding.thread.attempts.get(request.lease)
-    if attempt is None or attempt.lease_status is None:
-        raise NotFound("There is no such lease.", "Use the lease's EUID as the claim returned it.")
-    if attempt.worker != request.worker or not hmac.compare_digest(token_hash or b"", request.token_hash):
-        raise Forbidden(
-            "This lease is held by another worker or under another token.",
-            "Only the holder may act on a lease; an operator can hold, requeue or cancel the subject instead.",
-        )
+    attempt = _lease_of_holder(unfolding, request, token_hash)
     if attempt.lease_status is LeaseStatus.EXPIRED or attempt.expired(now):
         raise LeaseExpired(
             "The lease has expired; the work may be with another worker.",
@@ -158,6 +159,18 @@ def held_lease(unfolding: Unfolding, request: LeaseRequest, token_hash: bytes | 
             f"The lease has ended already: {attempt.lease_status} ({attempt.release_reason or 'by its holder'}).",
             "Drop the work and claim again.",
             lease_status=str(attempt.lease_status),
+        )
+    return attempt
+
+
+def _lease_of_holder(unfolding: Unfolding, request: LeaseRequest, token_hash: bytes | None) -> Attempt:
+    attempt = unfolding.thread.attempts.get(request.lease)
+    if attempt is None or attempt.lease_status is None:
+        raise NotFound("There is no such lease.", "Use the lease's EUID as the claim returned it.")
+    if attempt.worker != request.worker or not hmac.compare_digest(token_hash or b"", request.token_hash):
+        raise Forbidden(
+            "This lease is held by another worker or under another token.",
+            "Only the holder may act on a lease; an operator can hold, requeue or cancel the subject instead.",
         )
     return attempt
 
