@@ -17,6 +17,7 @@ from tenure.cli.commands import (
     hold,
     lease,
     migrate,
+    node,
     principal,
     queue,
     recover,
@@ -25,6 +26,7 @@ from tenure.cli.commands import (
     serve,
     status,
     subject,
+    submission,
     token,
     top,
     up,
@@ -67,5 +69,19 @@ def options(
 
 for _command in (up, down, status, migrate, serve, worker, verify, recover, top, bench, demo):
     application.command(_command.NAME)(_command.run)
-for _group in (queue, subject, lease, deadletter, hold, run, schedule, workers, principal, token, agent):
+for _group in (
+    queue,
+    subject,
+    lease,
+    deadletter,
+    hold,
+    run,
+    schedule,
+    workers,
+    principal,
+    token,
+    node,
+    submission,
+    agent,
+):
     application.add_typer(_group.group)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, TypeVar,
 
 from tenure.engine.caller import Caller
 from tenure.sdk import operations as ops
+from tenure.sdk import remote as border
 from tenure.sdk import runs as flow
 from tenure.sdk import subscriptions as events
 from tenure.sdk.http.operations import remote
@@ -159,3 +160,14 @@ class Actions:
     event_dead_letters = Action(events.event_dead_letters)
     redeliver_event = Action(events.redeliver_event)
     ignore_event = Action(events.ignore_event)
+
+    define_node = Action(border.define_node)
+    node = Action(border.node)
+    nodes = Action(border.nodes_all)
+    poll_node = Action(border.poll_node)
+    submit_job = Action(border.submit_job)
+    submission = Action(border.submission)
+    submissions = Action(border.submissions)
+    submission_history = Action(border.submission_history)
+    cancel_submission = Action(border.cancel_submission)
+    receive_events = Action(border.receive_events)

@@ -13,13 +13,14 @@ from tenure.api.gateway import Gateway
 from tenure.api.hanging_up import hung_up
 from tenure.api.live.waiting import Waiting
 from tenure.api.schemas.page import Page
-from tenure.api.schemas.remote import NodeBody, NodeShown
+from tenure.api.schemas.remote import NodeBody
 from tenure.model.principal import Identity
 from tenure.remote.engine import nodes
 from tenure.remote.engine.polling import poll
 from tenure.remote.model.contracts import NodeOrders, NodePoll
 from tenure.remote.model.names import queue_key_of
 from tenure.remote.model.node import NodeName
+from tenure.remote.model.shown import NodeShown
 from tenure.sdk.public_form import public
 
 router = APIRouter(prefix="/api/v1/remote", tags=["remote"], route_class=JsonRoute)

@@ -12,18 +12,14 @@ from tenure.api.authentication import GatewayOf, Observer, Submitter
 from tenure.api.body import JsonRoute
 from tenure.api.schemas.guards import IdempotencyKeyHeader
 from tenure.api.schemas.page import CursorParameter, Limit, Page, page
-from tenure.api.schemas.remote import (
-    CancelSubmissionBody,
-    SubmissionHistoryShown,
-    SubmissionShown,
-    SubmissionStanding,
-)
+from tenure.api.schemas.remote import CancelSubmissionBody
 from tenure.remote.engine import reading
 from tenure.remote.engine.cancelling import cancel_submission as cancel
 from tenure.remote.engine.submitting import submit_job as submit
 from tenure.remote.model.contracts import SubmissionAccepted, SubmitJobCommand
 from tenure.remote.model.fields import Id, ProjectionState
 from tenure.remote.model.node import NodeName
+from tenure.remote.model.shown import SubmissionHistoryShown, SubmissionShown, SubmissionStanding
 
 router = APIRouter(prefix="/api/v1/remote/submissions", tags=["remote"], route_class=JsonRoute)
 Submission = Annotated[Id, Path(alias="submission_id", description="As it was answered.", examples=["JX-YGJ24"])]

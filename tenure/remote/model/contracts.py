@@ -5,8 +5,9 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Self
 
-from pydantic import Field, model_validator
+from pydantic import ConfigDict, Field, model_validator
 
+from tenure.remote.model import examples
 from tenure.remote.model.fields import (
     Contract,
     ExecutionProfile,
@@ -27,6 +28,8 @@ from tenure.remote.model.fields import (
 class SubmitJobCommand(Contract):
     """The product asks for an execution (``POST /remote/submissions``)."""
 
+    model_config = ConfigDict(json_schema_extra={"examples": examples.SUBMIT_JOB_COMMAND})
+
     tenant_id: Id
     workspace_id: Id
     job_id: Id
@@ -42,6 +45,8 @@ class SubmitJobCommand(Contract):
 class SubmissionAccepted(Contract):
     """The answer to a command, the same for each replay of it."""
 
+    model_config = ConfigDict(json_schema_extra={"examples": examples.SUBMISSION_ACCEPTED})
+
     job_id: Id
     submission_id: Id
     execution_owner: Id
@@ -51,6 +56,8 @@ class SubmissionAccepted(Contract):
 
 class ExecutionEvent(Contract):
     """An execution stack tells how an execution stands (``POST /remote/events``; S5)."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": examples.EXECUTION_EVENT})
 
     event_id: Id
     tenant_id: Id
@@ -89,6 +96,8 @@ class EventOutcome(StrEnum):
 class EventReceived(Contract):
     """The answer to an event that was taken in."""
 
+    model_config = ConfigDict(json_schema_extra={"examples": examples.EVENT_RECEIVED})
+
     event_id: Id
     outcome: EventOutcome
     submission_id: Id
@@ -111,11 +120,15 @@ class EventResult(Contract):
 class EventResults(Contract):
     """The answer to a batch: a result for each event, in order."""
 
+    model_config = ConfigDict(json_schema_extra={"examples": examples.EVENT_RESULTS})
+
     results: tuple[EventResult, ...]
 
 
 class ProjectionUpdate(Contract):
     """The product is told how its job stands; leaves by the ledger (design 04)."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": examples.PROJECTION_UPDATE})
 
     projection_event_id: Id
     tenant_id: Id
@@ -159,6 +172,8 @@ class Work(Contract):
 class NodePoll(Contract):
     """A node says that it lives, how much it would take, and what it has (``POST /remote/nodes/NODE/poll``)."""
 
+    model_config = ConfigDict(json_schema_extra={"examples": examples.NODE_POLL})
+
     agent_id: Id = Field(description="Drawn anew by each process of the agent; the newest one is the node.")
     accepting: int = Field(default=0, ge=0, le=500, description="How many executions it would take now.")
     wait_seconds: float = Field(
@@ -175,6 +190,8 @@ class NodePoll(Contract):
 
 class NodeOrders(Contract):
     """What the node is to do. ``work`` is told again until the node holds it or has reported it."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": examples.NODE_ORDERS})
 
     work: tuple[Work, ...] = ()
     cancel: tuple[Id, ...] = Field((), description="Executions to end: their submission was cancelled.")

@@ -35,7 +35,10 @@ class NodeSpec(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     display_name: str = Field("", max_length=200, pattern=r"^[^\x00-\x1f]*$")
-    queues: dict[Id, NodeQueue] = Field(min_length=1, max_length=_MOST, description="By queue_name.")
+    queues: dict[Id, NodeQueue] = Field(
+        min_length=1, max_length=_MOST, description="By queue_name.",
+        examples=[{"normal": {"partition": "cpu", "account": "lab", "max_walltime_seconds": 86400}}],
+    )  # fmt: skip
     silent_after_seconds: int = Field(
         120, ge=10, le=86400, description="Without a poll for so long it counts as silent: new submissions are refused."
     )

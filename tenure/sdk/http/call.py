@@ -31,10 +31,12 @@ class Call(Generic[T]):
     media_type: str = "application/json"
     wait: float = 0.0
     """Seconds for which the server may wait before it answers."""
+    prefix: str = PREFIX
+    """Below which part of the API the path is."""
 
     def url(self, address: Address) -> str:
         """Where it goes."""
-        return f"{address.url}{PREFIX}{self.path}"
+        return f"{address.url}{self.prefix}{self.path}"
 
     def headers(self, address: Address) -> dict[str, str]:
         """What goes with it; the trace that it belongs to, too."""

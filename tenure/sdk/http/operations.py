@@ -24,7 +24,7 @@ from tenure.model.requests import (
 )  # fmt: skip
 from tenure.model.result import ActionResult
 from tenure.model.visibility import Reason
-from tenure.sdk.http import answers
+from tenure.sdk.http import answers, submissions
 from tenure.sdk.http.call import Call
 from tenure.sdk.references import SubjectRef, subject_uid, uid_of
 
@@ -132,4 +132,4 @@ def _said(request: BaseModel, *apart: str) -> dict[str, Any]:
 
 _OPERATIONS: dict[str, Callable[..., Call[Any]]] = {
     make.__name__: make for make in (submit, submit_many, hold, release_hold, requeue, cancel, resolve_dead_letter, why)
-}
+} | submissions.OPERATIONS
