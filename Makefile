@@ -5,11 +5,13 @@ BIN := .venv/bin
 PYTEST_ARGS ?=
 # As many processes as share the tests, file by file, each with a server of its own; PYTEST_ARGS='-n 0' uses one.
 WORKERS ?= 2
+SLURM := munge slurmctld slurmd slurm-client slurm-wlm-basic-plugins
 
-.PHONY: help demo test test-hpc lint format types imports security check bench mutants lock clean
+.PHONY: help demo demo-hpc test test-hpc lint format types imports security check bench mutants lock clean
 
 help:
 	@echo "make demo    install Tenure in .venv and run the demonstration"
+	@echo "make demo-hpc  the same for clusters: run the demonstration on a real Slurm (Debian; installs it where it may)"
 	@echo "make test    install the test tools in .venv and run the tests (PYTEST_ARGS='-k name' to choose)"
 	@echo "make test-hpc  the tests on a real Slurm (Debian; installs it where it may)"
 	@echo "make check   lint, types, import rules and security rules"
@@ -36,6 +38,11 @@ help:
 demo: .venv/.runtime
 	$(BIN)/tenure demo
 
+# A Slurm, a database, a server and an agent of its own, in a temporary folder.
+demo-hpc: .venv/.runtime
+	@bash tools/system-packages.sh $(SLURM)
+	$(BIN)/tenure demo --hpc
+
 # axe-core, which the tests of the screens look for barriers with.
 tests/ui/node_modules/.stamp: tests/ui/package-lock.json
 	@bash tools/system-packages.sh npm
@@ -47,7 +54,7 @@ test: .venv/.dev tests/ui/node_modules/.stamp
 
 # What runs on a real Slurm, in folders of its own.
 test-hpc: .venv/.dev
-	@bash tools/system-packages.sh munge slurmctld slurmd slurm-client slurm-wlm-basic-plugins
+	@bash tools/system-packages.sh $(SLURM)
 	$(BIN)/python -m pytest -n $(WORKERS) -m hpc tests/hpc --ignore=tests/hpc/with_aiida $(PYTEST_ARGS)
 	@if $(MAKE) --silent .venv-aiida/.stamp; then \
 		.venv-aiida/bin/python -m pytest -n $(WORKERS) -m hpc tests/hpc/with_aiida $(PYTEST_ARGS); \
