@@ -1,0 +1,129 @@
+"""``tenure agent`` at the prompt: what people read, and what scripts do."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import logging
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tenure.agent.settings import AgentSettings
+from tenure.cli import main
+from tests.agent.border import Border, problem, script
+from tests.agent.conftest import RunAgent
+from tests.agent.making import Moody
+
+
+@pytest.fixture(autouse=True)
+def logging_as_it_was() -> Iterator[None]:
+    logger = logging.getLogger("tenure")
+    before = logger.level, logger.propagate, logger.handlers[:]
+    yield
+    logger.setLevel(before[0])
+    logger.propagate, logger.handlers[:] = before[1:]
+
+
+def run(*words: str) -> tuple[int, str, str]:
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        code = main(["agent", *words])
+    return code, out.getvalue(), err.getvalue()
+
+
+def test_status_shows_what_runs_what_is_owed_and_what_needs_somebody(
+    border: Border, running: RunAgent, settings: AgentSettings, tmp_path: Path
+) -> None:
+    border.trouble = lambda path, body: (
+        (404, problem("submission_not_found", "There is no such submission."))
+        if path.endswith("/events") and json.loads(body)["state"] == "accepted" else None
+    )  # fmt: skip
+    moody = Moody(settings.folder / "local")
+    execution = border.submit(script(tmp_path, "exit 1"))
+    folder = str(settings.folder)
+    with running(scheduler=moody):
+
+        def all_is_parked() -> bool:
+            shown = json.loads(run("status", "--state-folder", folder, "--json")[1])
+            return bool(shown["executions"] == {"ended": 1} and set(shown["events"]) == {"parked"})
+
+        border.wait(all_is_parked, "all is parked")
+        code, out, _ = run("status", "--state-folder", folder)
+    assert code == 0
+    assert "process" in out
+    assert execution[:8] in out
+    assert "submission_not_found" in out.replace("\n", "")
+    assert "tenure agent resend" in out
+    code, out, _ = run("status", "--state-folder", folder, "--json")
+    shown = json.loads(out)
+    assert (shown["process"], shown["executions"]) == (None, {"ended": 1})
+    assert shown["parked"][0]["event"]["execution_id"] == execution
+    border.trouble = lambda *_: None
+    assert run("resend", "--state-folder", folder)[0] == 0
+    with running(scheduler=moody):
+        border.wait_for_end(execution)
+
+
+def test_drain_waits_until_all_is_over_and_told(
+    border: Border, running: RunAgent, settings: AgentSettings, tmp_path: Path
+) -> None:
+    execution = border.submit(script(tmp_path, "sleep 0.5"))
+    with running():
+        border.wait(lambda: bool(border.states(execution)), "it is accepted")
+        code, out, _ = run("drain", "--wait", "--state-folder", str(settings.folder))
+        assert (code, border.states(execution)[-1]) == (0, "completed")
+        assert "takes nothing new" in out
+        assert run("drain", "--off", "--state-folder", str(settings.folder))[0] == 0
+        border.wait(lambda: not border.polls[-1].draining, "it takes work again")
+
+
+def test_what_needs_an_agents_folder_says_so_where_there_is_none(tmp_path: Path) -> None:
+    for words in (["status"], ["drain"], ["resend"], ["conclude", "e-1", "--reason", "x"]):
+        code, _, err = run(*words, "--state-folder", str(tmp_path))
+        assert code == 1, err
+        assert "state_folder_unusable" in err
+        assert list(tmp_path.iterdir()) == []
+        code, _, err = run(*words)
+        assert code == 1
+        assert "--node, --config or --state-folder" in err
+
+
+def test_a_conclusion_needs_a_reason(tmp_path: Path) -> None:
+    code, _, err = run("conclude", "e-1", "--reason", " ", "--state-folder", str(tmp_path))
+    assert code == 1
+    assert "The reason is empty" in err
+
+
+def test_check_looks_at_one_thing_after_the_other_and_says_what_to_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TENURE_TOKEN", "x")
+    (tmp_path / "results").write_text("a file where a folder should be")
+    config = tmp_path / "agent.toml"
+    config.write_text(
+        f'node = "n"\nkind = "local"\nurl = "http://127.0.0.1:1"\nstate_folder = "{tmp_path}/state"\n'
+        f'[results]\nstore = "{tmp_path}/results/deep"\n[results.buckets]\ncloud = "nowhere://bucket"\n'
+    )
+    code, out, _ = run("check", "--config", str(config), "--json")
+    found = json.loads(out)
+    assert (code, found["fine"]) == (1, False)
+    fine = {each["what"]: each["fine"] for each in found["findings"]}
+    assert fine == {
+        "state folder": True, "working folder": True, "payload store results": False, "payload store cloud": False,
+        "scheduler": True, "server": False,
+    }  # fmt: skip
+    assert all(each["hint"] for each in found["findings"] if not each["fine"])
+
+
+def test_an_adapter_whose_package_is_missing_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import sys
+
+    monkeypatch.setenv("TENURE_TOKEN", "x")
+    monkeypatch.setitem(sys.modules, "tenure.agent.aiida", None)
+    words = ["aiida", "--node", "n", "--url", "http://127.0.0.1:1", "--state-folder", str(tmp_path / "state")]
+    code, _, err = run(*words)
+    assert code == 1
+    assert "pip install 'tenure[aiida]'" in err
