@@ -27,7 +27,7 @@ class Stage(StrEnum):
     """It has ended; what it left is to be brought into its folder."""
     COLLECTING = "collecting"
     """What it left is to be put into the payload store."""
-    ENDED = "ended"
+    ENDED = "over"
     """Nothing is left to do but to send its events."""
 
 

@@ -48,7 +48,7 @@ def test_status_shows_what_runs_what_is_owed_and_what_needs_somebody(
 
         def all_is_parked() -> bool:
             shown = json.loads(run("status", "--state-folder", folder, "--json")[1])
-            return bool(shown["executions"] == {"ended": 1} and set(shown["events"]) == {"parked"})
+            return bool(shown["executions"] == {"over": 1} and set(shown["events"]) == {"parked"})
 
         border.wait(all_is_parked, "all is parked")
         code, out, _ = run("status", "--state-folder", folder)
@@ -59,7 +59,7 @@ def test_status_shows_what_runs_what_is_owed_and_what_needs_somebody(
     assert "tenure agent resend" in out
     code, out, _ = run("status", "--state-folder", folder, "--json")
     shown = json.loads(out)
-    assert (shown["process"], shown["executions"]) == (None, {"ended": 1})
+    assert (shown["process"], shown["executions"]) == (None, {"over": 1})
     assert shown["parked"][0]["event"]["execution_id"] == execution
     border.trouble = lambda *_: None
     assert run("resend", "--state-folder", folder)[0] == 0

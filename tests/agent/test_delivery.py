@@ -95,7 +95,7 @@ def test_a_network_that_is_lost_delays_events_and_nothing_else(
         go.touch()
         border.wait(
             lambda: (
-                look(settings.folder).executions == {"ended": 1} and "server_problem" in look(settings.folder).problems
+                look(settings.folder).executions == {"over": 1} and "server_problem" in look(settings.folder).problems
             ),
             "its end is known to the node alone",
         )

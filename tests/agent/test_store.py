@@ -112,7 +112,7 @@ def test_what_has_ended_and_was_told_is_forgotten_and_nothing_else(tmp_path: Pat
     assert store.owing() == ["e-2"]
     assert store.forget(NOW) == []
     assert [each.execution_id for each in store.forget(NOW + 1)] == ["e-1"]
-    assert store.counts() == {"ended": 1, "received": 1}
+    assert store.counts() == {"over": 1, "received": 1}
     assert store.count_events() == {"waiting": 2}
 
 

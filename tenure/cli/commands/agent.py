@@ -14,6 +14,7 @@ import typer
 from tenure.agent.adapters import scheduler_for
 from tenure.agent.agent import Agent, run_until_signal
 from tenure.agent.checking import Finding, check
+from tenure.agent.execution import Stage
 from tenure.agent.looking import look
 from tenure.agent.requests import CONCLUDE, DRAIN, RESEND, ask
 from tenure.agent.settings import AgentSettings, Kind, load_settings
@@ -176,4 +177,6 @@ def _folder(node: str | None, config: Path | None, state_folder: Path | None) ->
 
 def _left(folder: Path) -> int:
     found = look(folder)
-    return sum(count for stage, count in found.executions.items() if stage != "ended") + found.events.get("waiting", 0)
+    return sum(count for stage, count in found.executions.items() if stage != Stage.ENDED) + found.events.get(
+        "waiting", 0
+    )

@@ -1,2 +1,2 @@
 -- All executions that have not ended, in the order in which they came.
-select * from executions where stage <> 'ended' order by number
+select * from executions where stage <> 'over' order by number
