@@ -38,7 +38,7 @@ def standing(caller: Caller, subject: int) -> Op[Standing]:
         raise NotFound(*_NO_SUBJECT)
     now = yield from caller.store.clock()
     reasons = reasons_for(situation, now)
-    if situation.thread.in_run and not situation.thread.envelope.terminal:
+    if not situation.thread.envelope.terminal:
         followers: Sequence[object] = caller.followers
         for follower in followers:
             if isinstance(follower, Explaining):

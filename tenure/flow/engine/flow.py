@@ -40,6 +40,8 @@ class Flow:
 
     def why(self, caller: Caller, thread: SubjectThread, workers: Sequence[Worker], now: datetime) -> Op[list[Reason]]:
         """See ``tenure.engine.caller.Explaining``."""
+        if not thread.in_run:
+            return []
         from tenure.flow.engine.reading import why_of_subject  # noqa: PLC0415 - it reads by flows itself
 
         return (yield from why_of_subject(caller, thread, workers, now))

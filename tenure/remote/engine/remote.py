@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 
 from tenure.engine.caller import Caller
 from tenure.model.decisions.unfolding import Unfolding
 from tenure.model.errors import InvalidRequest
+from tenure.model.thread import SubjectThread
+from tenure.model.visibility import Reason
+from tenure.model.worker import Worker
+from tenure.remote.engine.explaining import why_of_submission
 from tenure.remote.engine.telling import Telling
 from tenure.remote.model.names import TEMPLATE
 from tenure.remote.port import RemoteStorage
@@ -24,6 +29,12 @@ class Remote:
         chosen = {u.envelope.uid: u for u in unfoldings if u.envelope.template == TEMPLATE}
         if chosen:
             yield from self._follow(caller, chosen)
+
+    def why(self, caller: Caller, thread: SubjectThread, workers: Sequence[Worker], now: datetime) -> Op[list[Reason]]:
+        """See ``tenure.engine.caller.Explaining``."""
+        if thread.envelope.template != TEMPLATE:
+            return []
+        return (yield from why_of_submission(self.storage, caller, thread, now))
 
     def _follow(self, caller: Caller, chosen: Mapping[int, Unfolding]) -> Op[None]:
         rows = yield from self.storage.submissions_of(caller.tenant, sorted(chosen))

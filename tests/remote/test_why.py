@@ -1,0 +1,51 @@
+"""Why isn't this submission moving? (design 01, Reading; decision 13)"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tenure.testing.clock import MovableClock
+from tests.remote.border import Border
+
+
+def reasons(border: Border, submission_id: str) -> dict[str, Any]:
+    subject = border.shown(submission_id)["subject"]
+    return {reason["code"]: reason for reason in border.reader.get(f"/subjects/{subject}/why")["reasons"]}
+
+
+def test_a_silent_node_is_named_with_since_when_and_what_to_do(border: Border, clock: MovableClock) -> None:
+    submission = border.submit()["submission_id"]
+    assert "node_silent" not in reasons(border, submission)
+    clock.advance(seconds=121)
+    reason = reasons(border, submission)["node_silent"]
+    assert reason["blocking"] is True
+    assert reason["evidence"]["node"] == border.node
+    assert reason["evidence"]["polled_at"] in reason["message"]
+    assert "agent" in reason["remedy"]
+
+
+def test_a_scheduler_that_does_not_answer_is_told_of(border: Border) -> None:
+    submission = border.submit()["submission_id"]
+    border.poll(accepting=0, scheduler="slurm 22.05", scheduler_problem="slurmctld does not answer")
+    reason = reasons(border, submission)["scheduler_problem"]
+    assert "slurmctld does not answer" in reason["message"]
+    assert reason["evidence"]["scheduler"] == "slurm 22.05"
+
+
+def test_how_the_execution_stands_is_told_in_the_schedulers_words(border: Border) -> None:
+    work = border.handed_out()
+    submission = work["submission_id"]
+    assert reasons(border, submission)["handed_out"]["blocking"] is False
+    border.tell(work, "accepted", scheduler_ref={"slurm_job_id": "7"}, status_detail="Priority")
+    told = reasons(border, submission)["waits_for_scheduler"]
+    assert told["message"] == "Execution 1 waits at cluster-1 as Slurm job 7: Priority"
+    border.tell(work, "running")
+    assert reasons(border, submission)["runs_at_node"]["evidence"]["slurm_job_id"] == "7"
+    border.tell(work, "completed")
+    assert "runs_at_node" not in reasons(border, submission)
+
+
+def test_a_draining_node_is_told_of(border: Border) -> None:
+    submission = border.submit()["submission_id"]
+    border.poll(draining=True)
+    assert "node_draining" in reasons(border, submission)
