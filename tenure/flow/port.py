@@ -99,12 +99,16 @@ class FlowStorage(Protocol):
         """Runs, the newest first, keyset-paged by uid."""
         ...
 
-    def children(self, tenant: int, runs: Sequence[int]) -> Op[list[RunRow]]:
-        """The child runs of runs, as they stand, in order of uid."""
+    def children(self, tenant: int, runs: Sequence[int], limit: int | None = None) -> Op[list[RunRow]]:
+        """The child runs of runs, as they stand, in order of uid: all, or the first so many."""
         ...
 
     def runnables_of(self, tenant: int, subjects: Sequence[int]) -> Op[dict[int, RunnableRow]]:
         """The runnables that subjects stand for."""
+        ...
+
+    def standings_of(self, run: int, keys: Sequence[str]) -> Op[list[Standing]]:
+        """Some runnables of a run with their subjects, in the order of the keys; those that there are."""
         ...
 
     def doers(self, tenant: int, subjects: Sequence[int]) -> Op[dict[int, int | None]]:

@@ -164,9 +164,12 @@ def migrate_run(
     return asking.migrate(caller, run_uid(run), version, validated(MigrateRun, reason=reason, **guards))
 
 
-def inspect_run(caller: Caller, /, run: RunRef) -> Op[reading.RunSnapshot]:
-    """A run as it stands: its steps and the subjects that stand for them, boundaries, children, anomalies."""
-    return reading.inspect(caller, run_uid(run))
+def inspect_run(caller: Caller, /, run: RunRef, *, items: int | None = None) -> Op[reading.RunSnapshot]:
+    """A run as it stands: its steps and the subjects that stand for them, boundaries, children, anomalies.
+
+    Of each map all items, or so many ``items``, what is in trouble first; as many child runs.
+    """
+    return reading.inspect(caller, run_uid(run), items)
 
 
 def runs(

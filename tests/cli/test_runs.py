@@ -154,3 +154,9 @@ def test_schedules(tenure, defined):
     assert tenure("schedule", "define", "bad", "--workflow", "order", "--cron", "61 * * * *").code == 1
     assert tenure("schedule", "define", "bad", "--workflow", "gone", "--cron", "1 * * * *").code == 1
     assert [line["name"] for line in tenure("schedule", "list", "--json").lines] == ["nightly"]
+
+
+def test_runs_that_wait_for_somebody_are_listed(tenure, started, migrated_database):
+    assert tenure("run", "list", "--waiting", "--json").lines == []
+    work(tenure, migrated_database)
+    assert [line["euid"] for line in tenure("run", "list", "--waiting", "--json").lines] == [started]

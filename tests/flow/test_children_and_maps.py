@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tenure.flow.engine.timeline import timeline
 from tenure.model.errors import NotFound
 from tests.flow.lab import FlowLab, step, task
 
@@ -19,6 +20,18 @@ def test_a_child_runs_output_is_the_output_of_its_step(lab: FlowLab) -> None:
     (child,) = lab.bench.run(lab.storage.children(lab.bench.tenant, [run.run]))
     assert (child.status, child.parent_runnable) == ("COMPLETED", "sub")
     assert lab.state(child.uid).parent.run == run.run
+
+
+def test_the_timeline_tells_of_one_item_as_of_one(lab: FlowLab) -> None:
+    lab.define(step("all", "map", over=[1, 2], max_parallel=1, each={"performer": "task", "action": "do"}))
+    run = lab.start()
+    lab.work()
+    lab.work()
+    told = [moment.sentence for moment in lab.run(timeline, run.run)]
+    assert told == [
+        "Started order version 1.", "Planned: all (item 1 of 2).", "1 item of all ended, well.", "Planned: all (item 2 of 2).",
+        "1 item of all ended, well.", "all succeeded.", "The run ended: COMPLETED.",
+    ]  # fmt: skip
 
 
 def test_a_failed_child_fails_its_step(lab: FlowLab) -> None:

@@ -56,24 +56,30 @@ async def list_runs(
     root: Annotated[SubjectEuid | None, Query(description="About this subject.")] = None,
     since: Annotated[Time | None, Query(description="Started then or later.")] = None,
     until: Annotated[Time | None, Query(description="Started before.")] = None,
+    waiting: Annotated[bool, Query(description="Only those that stand at an approval or a pause.")] = False,
+    before: Annotated[RunEuid | None, Query(description="Only those older than this run; the cursor says it, too.")] = None,
     limit: Limit = 50, cursor_: CursorParameter = None,
 ) -> Answer:  # fmt: skip
     """Filtered by what is given, all of it."""
-    bound = ("runs", workflow, status, key, root, since, until)
-    before = int(cursor.opened(cursor_, *bound)[0]) if cursor_ else None
+    bound = ("runs", workflow, status, key, root, since, until, waiting)
+    older = int(cursor.opened(cursor_, *bound)[0]) if cursor_ else before
     return await answered(
         gateway, identity,
         lambda caller: ops.runs(
-            caller, workflow, status=status, key=key, root=root, since=since, until=until, limit=limit + 1, before=before
+            caller, workflow, status=status, key=key, root=root, since=since, until=until, limit=limit + 1, before=older,
+            waiting=waiting,
         ),
         shown=lambda rows: page(rows, limit, lambda row: [row.uid], *bound),
     )  # fmt: skip
 
 
 @router.get("/runs/{run_euid}", operation_id="get_run", summary="A run as it stands", response_model=RunSnapshot)
-async def get_run(run: Run, identity: Observer, gateway: GatewayOf) -> Answer:
+async def get_run(
+    run: Run, identity: Observer, gateway: GatewayOf,
+    items: Annotated[int, Query(ge=1, le=10_000, description="So many items of each map, what is in trouble first.")] = 200,
+) -> Answer:  # fmt: skip
     """Its steps and the subjects that stand for them, the boundary at which it stands, its children, its anomalies."""
-    return await answered(gateway, identity, lambda caller: ops.inspect_run(caller, run))
+    return await answered(gateway, identity, lambda caller: ops.inspect_run(caller, run, items=items))
 
 
 @router.get(
@@ -105,10 +111,12 @@ async def get_run_graph(
 @router.get("/runs/{run_euid}/timeline", operation_id="get_run_timeline", summary="What happened to a run",
             response_model=Page[Moment])  # fmt: skip
 async def get_run_timeline(
-    run: Run, identity: Observer, gateway: GatewayOf, limit: Limit = 100, cursor_: CursorParameter = None
-) -> Answer:
+    run: Run, identity: Observer, gateway: GatewayOf,
+    after_seq: Annotated[int, Query(ge=0, lt=2**31, description="Those behind this fact; the cursor says it, too.")] = 0,
+    limit: Limit = 100, cursor_: CursorParameter = None,
+) -> Answer:  # fmt: skip
     """Its facts in order, each in a sentence."""
-    after = int(cursor.opened(cursor_, "timeline", run)[0]) if cursor_ else 0
+    after = int(cursor.opened(cursor_, "timeline", run)[0]) if cursor_ else after_seq
     return await answered(
         gateway, identity, lambda caller: ops.run_timeline(caller, run, after_seq=after, limit=limit + 1),
         shown=lambda moments: page(moments, limit, lambda moment: [moment.seq], "timeline", run),

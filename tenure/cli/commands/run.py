@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
@@ -9,10 +10,12 @@ import typer
 
 from tenure.cli.arguments import KeyOption, LimitOption, ReasonOption, json_value, time_of
 from tenure.cli.call import call_of
+from tenure.flow.engine.results import RunResult
 from tenure.flow.model.definition import WorkflowDefinition
 from tenure.flow.model.reading import from_json, from_toml
 from tenure.model.errors import InvalidRequest
 from tenure.model.euid import parse_euid
+from tenure.sdk.client import Tenure
 from tenure.sdk.runs import drawn
 from tenure.terminal.listing import table
 from tenure.terminal.reasons import reasons_told
@@ -81,12 +84,9 @@ def start(
     root: Annotated[str | None, typer.Option("--root", help="EUID of the subject that it is about.")] = None,
 ) -> None:
     """Start a run."""
-    call = call_of(context)
-    result = call.client.start_run(
-        workflow, json_value(given, "--input"), key=key, version=version,
-        root=parse_euid(root) if root is not None else None,
-    )  # fmt: skip
-    call.answer(result, run_outcome(result))
+    about = parse_euid(root) if root is not None else None
+    value = json_value(given, "--input")
+    _answer(context, lambda client: client.start_run(workflow, value, key=key, version=version, root=about))
 
 
 @group.command("list")
@@ -102,6 +102,9 @@ def list_runs(
     before: Annotated[
         str | None, typer.Option("--before", help="The next page: EUID of the last run of this one.")
     ] = None,
+    waiting: Annotated[
+        bool, typer.Option("--waiting", help="Only those that stand at an approval or a pause.")
+    ] = False,
     limit: LimitOption = 50,
 ) -> None:
     """Runs, the newest first."""
@@ -109,6 +112,7 @@ def list_runs(
     found = call.client.runs(
         workflow, status=status.upper() if status else None, key=key, since=time_of(since, "--since"),
         until=time_of(until, "--until"), limit=min(limit, 1000), before=before,
+        waiting=waiting,
     )  # fmt: skip
     call.answer_each(found, runs_told(found))
 
@@ -169,9 +173,8 @@ def signal(
     idempotency_key: KeyOption = None,
 ) -> None:  # fmt: skip
     """Send a signal to a run."""
-    call = call_of(context)
-    result = call.client.signal_run(run, name, json_value(payload, "--payload"), idempotency_key=idempotency_key)
-    call.answer(result, run_outcome(result))
+    value = json_value(payload, "--payload")
+    _answer(context, lambda client: client.signal_run(run, name, value, idempotency_key=idempotency_key))
 
 
 @group.command()
@@ -180,9 +183,7 @@ def approve(
     idempotency_key: KeyOption = None,
 ) -> None:  # fmt: skip
     """Approve where the run stands."""
-    call = call_of(context)
-    result = call.client.approve(run, step=step, comment=comment, idempotency_key=idempotency_key)
-    call.answer(result, run_outcome(result))
+    _answer(context, lambda client: client.approve(run, step=step, comment=comment, idempotency_key=idempotency_key))
 
 
 @group.command()
@@ -191,9 +192,7 @@ def reject(
     idempotency_key: KeyOption = None,
 ) -> None:  # fmt: skip
     """Reject where the run stands."""
-    call = call_of(context)
-    result = call.client.reject(run, step=step, comment=comment, idempotency_key=idempotency_key)
-    call.answer(result, run_outcome(result))
+    _answer(context, lambda client: client.reject(run, step=step, comment=comment, idempotency_key=idempotency_key))
 
 
 @group.command()
@@ -201,9 +200,7 @@ def pause(
     context: typer.Context, run: RunArgument, reason: ReasonOption = None, idempotency_key: KeyOption = None
 ) -> None:
     """Plan nothing more until it is resumed."""
-    call = call_of(context)
-    result = call.client.pause_run(run, reason=reason, idempotency_key=idempotency_key)
-    call.answer(result, run_outcome(result))
+    _answer(context, lambda client: client.pause_run(run, reason=reason, idempotency_key=idempotency_key))
 
 
 @group.command()
@@ -212,9 +209,7 @@ def resume(
     idempotency_key: KeyOption = None,
 ) -> None:  # fmt: skip
     """Go on: the whole run, or from the pause step at which it stands."""
-    call = call_of(context)
-    result = call.client.resume_run(run, reason=reason, step=step, idempotency_key=idempotency_key)
-    call.answer(result, run_outcome(result))
+    _answer(context, lambda client: client.resume_run(run, reason=reason, step=step, idempotency_key=idempotency_key))
 
 
 @group.command()
@@ -222,9 +217,7 @@ def cancel(
     context: typer.Context, run: RunArgument, reason: ReasonOption = None, idempotency_key: KeyOption = None
 ) -> None:
     """Stop a run and its children, and undo what can be undone."""
-    call = call_of(context)
-    result = call.client.cancel_run(run, reason=reason, idempotency_key=idempotency_key)
-    call.answer(result, run_outcome(result))
+    _answer(context, lambda client: client.cancel_run(run, reason=reason, idempotency_key=idempotency_key))
 
 
 @group.command()
@@ -234,9 +227,7 @@ def retry(
     key: NewKey = None, force: Force = False, reason: ReasonOption = None,
 ) -> None:  # fmt: skip
     """A new run that keeps what this one did before the step that failed."""
-    call = call_of(context)
-    result = call.client.retry_run(run, from_step=from_step, key=key, force=force, reason=reason)
-    call.answer(result, run_outcome(result))
+    _answer(context, lambda client: client.retry_run(run, from_step=from_step, key=key, force=force, reason=reason))
 
 
 @group.command()
@@ -246,9 +237,7 @@ def replay(
     key: NewKey = None, force: Force = False, reason: ReasonOption = None,
 ) -> None:  # fmt: skip
     """A new run from the input of this one."""
-    call = call_of(context)
-    result = call.client.replay_run(run, version=version, key=key, force=force, reason=reason)
-    call.answer(result, run_outcome(result))
+    _answer(context, lambda client: client.replay_run(run, version=version, key=key, force=force, reason=reason))
 
 
 @group.command()
@@ -258,8 +247,13 @@ def migrate(
     reason: ReasonOption = None, idempotency_key: KeyOption = None,
 ) -> None:  # fmt: skip
     """Let a paused run go on under another version of its workflow."""
+    _answer(context, lambda client: client.migrate_run(run, version, reason=reason, idempotency_key=idempotency_key))
+
+
+def _answer(context: typer.Context, ask: Callable[[Tenure], RunResult]) -> None:
+    """Ask something of a run, and tell how it stands then."""
     call = call_of(context)
-    result = call.client.migrate_run(run, version, reason=reason, idempotency_key=idempotency_key)
+    result = ask(call.client)
     call.answer(result, run_outcome(result))
 
 

@@ -28,10 +28,10 @@ class RunOverview:
 
 
 def overview(caller: Caller, run: int, moments: int) -> Op[RunOverview]:
-    """One run, folded once; ``RunUnknown``, ``JournalCorrupt``."""
+    """One run, folded once, with as many moments, items of a map and children at most; ``RunUnknown``, ``JournalCorrupt``."""
     moving = yield from read(caller, run)
     return RunOverview(
-        snapshot=(yield from inspect_read(caller, moving)), reasons=(yield from explain_read(caller, moving, _ASKED)),
+        snapshot=(yield from inspect_read(caller, moving, moments)), reasons=(yield from explain_read(caller, moving, _ASKED)),
         graph=graph(moving.definition, moving.state),
         moments=(yield from timeline(caller, run, after_seq=max(0, moving.row.seq - moments))),
     )  # fmt: skip

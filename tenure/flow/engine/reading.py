@@ -14,6 +14,7 @@ from tenure.flow.engine.moving import Moving, fold_runs
 from tenure.flow.engine.starting import no_run
 from tenure.flow.engine.workflows import workflow
 from tenure.flow.journal import corrupt
+from tenure.flow.model.choosing import shown, waited_for
 from tenure.flow.model.explain import explain as reasons_of
 from tenure.flow.model.fold import fold
 from tenure.flow.model.graph import graph as graph_of
@@ -87,16 +88,19 @@ class RunSnapshot:
     anomalies: Sequence[Anomaly] = field(default_factory=list)
 
 
-def inspect(caller: Caller, run: int) -> Op[RunSnapshot]:
-    """One run as it stands; ``RunUnknown``."""
-    return (yield from inspect_read(caller, (yield from read(caller, run))))
+def inspect(caller: Caller, run: int, items: int | None = None) -> Op[RunSnapshot]:
+    """One run as it stands; of each map all items, or so many of them, what is in trouble first. ``RunUnknown``."""
+    return (yield from inspect_read(caller, (yield from read(caller, run)), items))
 
 
-def inspect_read(caller: Caller, moving: Moving) -> Op[RunSnapshot]:
+def inspect_read(caller: Caller, moving: Moving, items: int | None = None) -> Op[RunSnapshot]:
     """The same of a run that was read."""
     flow, run = flow_of(caller), moving.row.uid
-    standings = yield from flow.storage.standings([run], everything=True)
-    children = yield from flow.storage.children(caller.tenant, [run])
+    if items is None:
+        standings = yield from flow.storage.standings([run], everything=True)
+    else:
+        standings = yield from flow.storage.standings_of(run, shown(moving.state, items))
+    children = yield from flow.storage.children(caller.tenant, [run], items)
     return _snapshot(moving, standings, children)
 
 
@@ -198,8 +202,7 @@ def explain_read(caller: Caller, moving: Moving, most: int = _MANY) -> Op[list[R
     workers: list[Worker] = []
     if moving.state.end is None:
         workers = yield from caller.store.workers(caller.tenant)
-        live = yield from flow.storage.standings([moving.row.uid], everything=False)
-        for standing in live[:most]:
+        for standing in (yield from flow.storage.standings_of(moving.row.uid, waited_for(moving.state, most))):
             if standing.state is None:
                 whys[standing.runnable.runnable_key] = [_LOST]
             else:

@@ -56,6 +56,8 @@ def _one(planned: Data) -> str:
     if planned.get("total") is None:
         return _named(planned)
     stop = planned.get("stop") if planned.get("stop") is not None else planned["total"]
+    if stop == planned.get("start", 0) + 1:
+        return f"{_named(planned)} (item {stop} of {planned['total']})"
     return f"{_named(planned)} (items {planned.get('start', 0) + 1} to {stop} of {planned['total']})"
 
 
@@ -63,6 +65,8 @@ def _applied(data: Data) -> str:
     items = data.get("items") or []
     if items and data.get("outcome") is None:
         good = sum(item.get("outcome") == "ok" for item in items)
+        if len(items) == 1:
+            return f"1 item of {_named(data)} ended{', well' if good else ''}."
         return f"{len(items)} items of {_named(data)} ended, {good} of them well."
     said = {"ok": "succeeded", "error": "failed", "canceled": "was canceled"}[data["outcome"]]
     error = data.get("error") or {}

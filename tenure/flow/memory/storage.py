@@ -139,16 +139,22 @@ class MemoryFlow(Room):
         return sorted(found, key=lambda r: -r.uid)[:limit]
 
     @operation
-    def children(self, tenant: int, runs: Sequence[int]) -> list[RunRow]:
+    def children(self, tenant: int, runs: Sequence[int], limit: int | None = None) -> list[RunRow]:
         """See ``FlowStorage.children``."""
         found = (r for r in self.tables.runs.values() if r.tenant == tenant and r.parent_run in runs)
-        return sorted(found, key=lambda r: r.uid)
+        return sorted(found, key=lambda r: r.uid)[:limit]
 
     @operation
     def runnables_of(self, tenant: int, subjects: Sequence[int]) -> dict[int, RunnableRow]:
         """See ``FlowStorage.runnables_of``."""
         known = self.tables.runnables
         return {uid: known[uid] for uid in sorted(subjects) if uid in known and known[uid].tenant == tenant}
+
+    @operation
+    def standings_of(self, run: int, keys: Sequence[str]) -> list[Standing]:
+        """See ``FlowStorage.standings_of``."""
+        known = {r.runnable_key: r for r in self.tables.runnables.values() if r.run == run}
+        return [self._standing(known[key]) for key in keys if key in known]
 
     @operation
     def doers(self, tenant: int, subjects: Sequence[int]) -> dict[int, int | None]:

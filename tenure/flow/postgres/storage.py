@@ -98,9 +98,9 @@ class PostgresFlow:
         }  # fmt: skip
         return [run_of(row) for row in (yield Statement("list_runs", params))]
 
-    def children(self, tenant: int, runs: Sequence[int]) -> Op[list[RunRow]]:
+    def children(self, tenant: int, runs: Sequence[int], limit: int | None = None) -> Op[list[RunRow]]:
         """See ``FlowStorage.children``."""
-        found = yield Statement("children_of_runs", {"runs": sorted(runs)})
+        found = yield Statement("children_of_runs", {"runs": sorted(runs), "limit": limit})
         return [run_of(row) for row in found if row["tenant"] == tenant]
 
     def runnables_of(self, tenant: int, subjects: Sequence[int]) -> Op[dict[int, RunnableRow]]:
@@ -116,10 +116,13 @@ class PostgresFlow:
     def standings(self, runs: Sequence[int], *, everything: bool) -> Op[list[Standing]]:
         """See ``FlowStorage.standings``."""
         found = yield Statement("runnables_of_runs", {"runs": sorted(runs), "all": everything})
-        return [
-            Standing(_runnable(row), row["state"], row["last_record"], **{name: row[name] for name in _STANDING})
-            for row in found
-        ]
+        return [_standing(row) for row in found]
+
+    def standings_of(self, run: int, keys: Sequence[str]) -> Op[list[Standing]]:
+        """See ``FlowStorage.standings_of``."""
+        if not keys:
+            return []
+        return [_standing(row) for row in (yield Statement("runnables_by_key", {"run": run, "keys": list(keys)}))]
 
     def results(self, records: Sequence[int]) -> Op[Mapping[int, Any]]:
         """See ``FlowStorage.results``."""
@@ -181,6 +184,10 @@ def _workflow(row: Row) -> WorkflowRow:
 
 def _schedule(row: Row) -> ScheduleRow:
     return ScheduleRow(**{name: row[name] for name in _SCHEDULE} | {"head": bytes(row["head"])})
+
+
+def _standing(row: Row) -> Standing:
+    return Standing(_runnable(row), row["state"], row["last_record"], **{name: row[name] for name in _STANDING})
 
 
 def _runnable(row: Row) -> RunnableRow:

@@ -26,6 +26,7 @@ from tenure.model.result import ActionResult
 from tenure.model.visibility import Reason
 from tenure.sdk.http import answers, submissions
 from tenure.sdk.http.call import Call
+from tenure.sdk.http.runs import RUN_OPERATIONS
 from tenure.sdk.references import SubjectRef, subject_uid, uid_of
 
 _LINES = "application/x-ndjson"
@@ -130,6 +131,11 @@ def _said(request: BaseModel, *apart: str) -> dict[str, Any]:
     return {name: instant(value) if hasattr(value, "astimezone") else value for name, value in said.items()}
 
 
-_OPERATIONS: dict[str, Callable[..., Call[Any]]] = {
-    make.__name__: make for make in (submit, submit_many, hold, release_hold, requeue, cancel, resolve_dead_letter, why)
-} | submissions.OPERATIONS
+_OPERATIONS: dict[str, Callable[..., Call[Any]]] = (
+    {
+        make.__name__: make
+        for make in (submit, submit_many, hold, release_hold, requeue, cancel, resolve_dead_letter, why)
+    }
+    | submissions.OPERATIONS
+    | RUN_OPERATIONS
+)

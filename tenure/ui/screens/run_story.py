@@ -78,8 +78,8 @@ def step_fields(step: StepView, node: Mapping[str, Any]) -> list[dict[str, Any]]
         ("Items planned", cells.text(items["planned"]) if items else None),
         (
             "Subjects below",
-            cells.text(f"{MOST} of {len(step.subjects):,}, what is in trouble first")
-            if len(step.subjects) > MOST
+            cells.text(f"{MOST} of {items['planned']:,}, what is in trouble first")
+            if items and items["planned"] > MOST
             else None,
         ),
         ("Error", cells.code(_without_nothing(step.error)) if step.error else None),
