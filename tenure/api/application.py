@@ -13,6 +13,7 @@ from tenure.api.body_limit import BodyLimit
 from tenure.api.gateway import Gateway
 from tenure.api.live.following import Following
 from tenure.api.live.waiting import Waiting
+from tenure.api.relaying import Relaying
 from tenure.api.routes import (
     bulk,
     leases,
@@ -25,6 +26,7 @@ from tenure.api.routes import (
     schedules,
     server,
     subjects,
+    subscriptions,
     templates,
     triage,
     workers,
@@ -45,7 +47,7 @@ _ROUTERS = (
 
 # Put together once for a process: FastAPI works each route out when it is first asked for.
 _KERNEL = APIRouter()
-for _router in (remote_nodes.router, remote_submissions.router, remote_events.router):
+for _router in (remote_nodes.router, remote_submissions.router, remote_events.router, subscriptions.router):
     _KERNEL.include_router(_router)
 for _router in _ROUTERS:
     _KERNEL.include_router(_router, prefix=PREFIX)
@@ -61,16 +63,17 @@ def create_application(settings: ServerSettings) -> FastAPI:
     waiting = Waiting(gateway, settings.listen_dsn or settings.dsn)
     following = Following(gateway)
     runtime = RuntimeMetrics(lambda: _gauges(gateway, waiting, following))
+    relaying = Relaying(settings)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         await gateway.open()
-        for part in (waiting, following, runtime):
+        for part in (waiting, following, runtime, relaying):
             part.open()
         try:
             yield
         finally:
-            for part in (waiting, following, runtime):
+            for part in (relaying, waiting, following, runtime):
                 await part.close()
             await gateway.close()
 
@@ -84,6 +87,7 @@ def create_application(settings: ServerSettings) -> FastAPI:
     application.state.gateway = gateway
     application.state.waiting = waiting
     application.state.following = following
+    application.state.relaying = relaying
     application.state.runtime_metrics = runtime
     application.state.sweeping = Sweeping(gateway)
     problem.install(application)
@@ -100,6 +104,7 @@ def stop_waiting(application: FastAPI) -> None:
     """Let everybody who waits for work or follows the ledger go home: the server is about to stop."""
     application.state.waiting.stop()
     application.state.following.stop()
+    application.state.relaying.stop()
 
 
 def _gauges(gateway: Gateway, waiting: Waiting, following: Following) -> dict[str, tuple[str, float]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import datetime
+from pathlib import Path
 from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -54,6 +55,10 @@ class ServerSettings(BaseModel):
     """A direct DSN for LISTEN, where ``dsn`` goes through a pooler."""
     open_metrics: bool = False
     """Whether /metrics answers anybody, with the numbers of ``tenant``; else it needs a token that may read."""
+    relay: bool = False
+    """Whether it also sends events to their subscriptions; its database role must be the owner of the schema then."""
+    event_files: Path | None = Field(default=None)
+    """The folder for events that go to files; without it none do."""
     oidc: OidcProvider | None = None
     ui: bool = True
     clock: Callable[[], datetime] | None = None

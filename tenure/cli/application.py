@@ -21,12 +21,14 @@ from tenure.cli.commands import (
     principal,
     queue,
     recover,
+    relay,
     run,
     schedule,
     serve,
     status,
     subject,
     submission,
+    subscription,
     token,
     top,
     up,
@@ -67,7 +69,7 @@ def options(
     context.call_on_close(call.close)
 
 
-for _command in (up, down, status, migrate, serve, worker, verify, recover, top, bench, demo):
+for _command in (up, down, status, migrate, serve, worker, relay, verify, recover, top, bench, demo):
     application.command(_command.NAME)(_command.run)
 for _group in (
     queue,
@@ -77,6 +79,7 @@ for _group in (
     hold,
     run,
     schedule,
+    subscription,
     workers,
     principal,
     token,

@@ -55,12 +55,12 @@ class SubscriptionStanding:
 class Delivery:
     """An attempt to deliver that failed. ``outcome``: refused (by the receiver), failed, down (the receiver as a whole).
 
-    ``attempt`` is how many attempts count against the event by then.
+    ``attempts`` is how many count against the event by then.
     """
 
     position: int
     thread: int
-    attempt: int
+    attempts: int
     at: datetime
     outcome: str
     code: str

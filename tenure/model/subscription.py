@@ -106,6 +106,12 @@ class Stdout(BaseModel):
 Destination = Annotated[Webhook | EventFile | Stdout, Field(discriminator="kind")]
 
 
+_EXAMPLE: dict[str, Any] = {
+    "name": "shop", "actor": "service:shop", "filter": {"types": ["run.terminal"]},
+    "destination": {"kind": "webhook", "url": "https://shop.example/events"},
+}  # fmt: skip
+
+
 class SubscriptionSpec(BaseModel):
     """A subscription as it is defined. The actor is whose it is: ``user:ada``, ``agency:``, ``role:``, ``agent:``, ``service:``.
 
@@ -116,7 +122,7 @@ class SubscriptionSpec(BaseModel):
     URI reference; by default it names the tenant.
     """
 
-    model_config = _FROZEN
+    model_config = ConfigDict(frozen=True, extra="forbid", json_schema_extra={"examples": [_EXAMPLE]})
 
     name: Name
     actor: Actor

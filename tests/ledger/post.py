@@ -26,11 +26,12 @@ STEADY = {"mode": "EXPONENTIAL_BACKOFF", "initial_delay_seconds": 1, "max_delay_
 class Post:
     """One tenant of a database, and what is sent of it."""
 
-    def __init__(self, dsn: str, tenant: str | None = None) -> None:
+    def __init__(self, dsn: str, *, moves: bool = True) -> None:
         self.dsn = dsn
         self.clock = MovableClock(NOON)
-        self.tenant = tenant or f"lab{next(_numbers)}"
-        self.client = Tenure(dsn, tenant=self.tenant, actor="user:ada", clock=self.clock, create_tenant=True)
+        self.tenant = f"lab{next(_numbers)}"
+        clock = self.clock if moves else None
+        self.client = Tenure(dsn, tenant=self.tenant, actor="user:ada", clock=clock, create_tenant=True)
         self.client.define_queue("q")
 
     def subscribe(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -51,6 +52,13 @@ class Receiver:
         """The events that it confirmed, in the order in which they came."""
         return [each.event for each in self.came if 200 <= each.status < 300]
 
+    def wait_for(self, count: int, seconds: float = 30) -> None:
+        """Wait until so many events were confirmed."""
+        deadline = time.monotonic() + seconds
+        while len(self.taken) < count:
+            assert time.monotonic() < deadline, f"{len(self.taken)} of {count} events came"
+            time.sleep(0.01)
+
     def up(self) -> None:
         """Listen, on the port of before where there was one."""
         self._server = _Server(("127.0.0.1", self.port), _handler(self))
@@ -87,6 +95,12 @@ def _handler(receiver: Receiver) -> type[BaseHTTPRequestHandler]:
         def finish(self) -> None:
             self.server.open.discard(self.connection)  # type: ignore[attr-defined]
             super().finish()
+
+        def handle_one_request(self) -> None:
+            try:
+                super().handle_one_request()
+            except OSError:  # whoever asked is gone
+                self.close_connection = True
 
         def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers["Content-Length"]))

@@ -16,6 +16,8 @@ from tenure.api.authentication import GatewayOf
 from tenure.api.metrics_reader import MetricsReader
 from tenure.api.queue_metrics import exposed
 from tenure.api.runtime_metrics import RuntimeMetrics
+from tenure.api.subscription_metrics import told
+from tenure.ledger.subscriptions import subscriptions
 from tenure.model.errors import StoreUnavailable, TenureError
 from tenure.sdk import operations as ops
 from tenure.store.postgres.migrate import pending
@@ -76,5 +78,7 @@ async def metrics(request: Request, identity: MetricsReader, gateway: GatewayOf)
     """S1's sixteen metrics of each queue of the tenant, exact; and requests, connections, event loop and process."""
     runtime: RuntimeMetrics = request.app.state.runtime_metrics
     counts = await gateway.perform(identity, ops.metrics)
-    body = exposed(identity.tenant_key, counts) + generate_latest(runtime.registry)
+    standings = await gateway.perform(identity, subscriptions)
+    body = exposed(identity.tenant_key, counts) + told(identity.tenant_key, standings)
+    body += generate_latest(runtime.registry)
     return Response(body, media_type=CONTENT_TYPE_LATEST)

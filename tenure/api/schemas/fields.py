@@ -39,6 +39,9 @@ LeaseEuid = Annotated[int, BeforeValidator(_uid), _described(euid.LEASE, "a leas
 WorkerEuid = Annotated[int, BeforeValidator(_uid), _described(euid.WORKER, "a worker")]
 HoldEuid = Annotated[int, BeforeValidator(_uid), _described(euid.HOLD, "a hold")]
 RunEuid = Annotated[int, BeforeValidator(_uid), _described(euid.RUN, "a run")]
+EventDeadLetterEuid = Annotated[
+    int, BeforeValidator(_uid), _described(euid.EVENT_DEAD_LETTER, "a dead letter of a subscription")
+]
 AnyEuid = Annotated[int, BeforeValidator(_uid), _described(euid.SUBJECT, "any object")]
 
 #: An EUID in an answer.
@@ -55,6 +58,8 @@ PrincipalName = Annotated[str, _described(euid.PRINCIPAL, "a principal")]
 RunName = Annotated[str, _described(euid.RUN, "a run")]
 WorkflowEuidName = Annotated[str, _described(euid.WORKFLOW, "a version of a workflow")]
 ScheduleName = Annotated[str, _described(euid.SCHEDULE, "a schedule")]
+SubscriptionEuid = Annotated[str, _described(euid.SUBSCRIPTION, "a subscription")]
+EventDeadLetterName = Annotated[str, _described(euid.EVENT_DEAD_LETTER, "a dead letter of a subscription")]
 AnyName = Annotated[str, _described(euid.SUBJECT, "any object")]
 
 Revision = Annotated[int, Field(ge=1, lt=2**31, description="Grows with every change.", examples=[3])]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -37,6 +38,10 @@ def run(
     burst: Annotated[int, typer.Option(min=1, help="Requests at once for each credential.")] = 400,
     listen_dsn: Annotated[str | None, typer.Option(help="A direct DSN for LISTEN, beside a pooler.")] = None,
     open_metrics: Annotated[bool, typer.Option(help="Let anybody read /metrics of this tenant.")] = False,
+    relay: Annotated[bool, typer.Option(help="Also send events to their subscriptions.")] = True,
+    event_files: Annotated[
+        Path | None, typer.Option(envvar="TENURE_EVENT_FILES", help="The folder for events that go to files.")
+    ] = None,
     ui: Annotated[bool, typer.Option(help="Serve the operator's screens at /ui.")] = True,
 ) -> None:
     """Serve the HTTP API and the operator's screens until Ctrl-C or SIGTERM.
@@ -56,7 +61,8 @@ def run(
     settings = ServerSettings(
         dsn=dsn, tenant=call.tenant or os.environ.get("TENURE_TENANT") or "default", public_url=public_url,
         max_connections=connections, rate_per_second=rate, rate_burst=burst, listen_dsn=listen_dsn,
-        open_metrics=open_metrics, oidc=_oidc(), ui=ui,
+        open_metrics=open_metrics, oidc=_oidc(), ui=ui, relay=relay,
+        event_files=event_files.resolve() if event_files is not None else None,
     )  # fmt: skip
     if not anybody(dsn, settings.tenant) and settings.oidc is None:
         call.err.print(

@@ -24,6 +24,7 @@ def run(
     worker_of: Annotated[str | None, typer.Option("--worker", metavar="MODULE:APP", help="Also run a worker here.")] = None,
     concurrency: Annotated[int, typer.Option(min=1, help="Of the worker: handlers at once.")] = 100,
     serve: Annotated[bool, typer.Option("--serve", help="Also start a server: the HTTP API, and the screens at /ui.")] = False,
+    relay: Annotated[bool, typer.Option(help="That server also sends events to their subscriptions.")] = True,
 ) -> None:  # fmt: skip
     """Start the embedded PostgreSQL (where no DSN is given), bring the schema up to date, say where everything is.
 
@@ -35,7 +36,7 @@ def run(
     found = database(call.dsn, start=True)
     applied = migrate(found.dsn)
     call.dsn = found.dsn
-    server = _served(call, found) if serve else None
+    server = _served(call, found, relay=relay) if serve else None
     call.answer(
         _document(found, applied) | {"address": server and server.address},
         fields(_shown(found, applied) | ({"server": f"{server.address}  (screens at /ui)"} if server else {})),
@@ -45,10 +46,11 @@ def run(
         worker.work(call, worker_of, {"concurrency": concurrency})
 
 
-def _served(call: Call, found: Database) -> Background:
+def _served(call: Call, found: Database, *, relay: bool) -> Background:
     home = default_cluster().data_dir
     home.mkdir(parents=True, exist_ok=True)
-    return background.start(home, ["--tenant", call.tenant] if call.tenant else [], dsn=found.dsn)
+    arguments = ["--tenant", call.tenant] if call.tenant else []
+    return background.start(home, arguments + ([] if relay else ["--no-relay"]), dsn=found.dsn)
 
 
 def _document(found: Database, applied: list[Migration]) -> dict[str, Any]:

@@ -29,7 +29,7 @@ from tenure.store.port import Store
 T = TypeVar("T")
 
 _log = logging.getLogger("tenure.relay")
-PAGE = 500
+PAGE = 100
 _THREAD_PAGE = 100
 _DUE_AT_ONCE = 200
 #: So many threads may wait; then nothing new is read until some got through.

@@ -139,6 +139,9 @@ class Relay:
             await self._drop(uid)
         if gone:
             await self._perform(lambda _: books.let_go(gone, self.holder))
+        for each in watched:
+            if each.uid in self._leaders and each.holder != self.holder:
+                await self._drop(each.uid)
         aging = [
             each.uid for each in watched
             if each.uid in self._leaders and each.held_until is not None

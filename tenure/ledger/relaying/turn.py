@@ -9,8 +9,8 @@ from datetime import datetime, timedelta
 
 from tenure.ledger.relaying.books import Given, Settlement
 from tenure.ledger.rows import Delivery, Parked, Watched
-from tenure.model import euid
 from tenure.model.backoff import retry_delay
+from tenure.model.cloud_event import thread_euid
 from tenure.model.delivery import Outcome, Receiver, Verdict, counted
 from tenure.model.fact import Fact
 
@@ -119,7 +119,7 @@ class Turn:
         for given in self.settlement.given_up:
             log.warning(
                 "Subscription %s of %s: %s, number %d of %s, was given up (%s).", name, watched.tenant_key, given.fact.type,
-                given.fact.seq, euid.format_euid(euid.SUBJECT, given.fact.thread), given.verdict.code,
+                given.fact.seq, thread_euid(given.fact), given.verdict.code,
             )  # fmt: skip
         if self.settlement.stopped:
             log.error("Subscription %s of %s has stopped: a person must let it go on.", name, watched.tenant_key)

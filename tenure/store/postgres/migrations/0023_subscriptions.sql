@@ -70,7 +70,7 @@ create table delivery (
     subscription bigint not null,
     position bigint not null,
     thread bigint not null,
-    attempt int not null check (attempt >= 0),
+    attempts int not null check (attempts >= 0),
     at timestamptz not null,
     outcome text not null check (outcome in ('refused', 'failed', 'down')),
     code text not null,

@@ -1,0 +1,119 @@
+"""Subscriptions over HTTP: defined, tried out, and what they gave up; each answer checked against the document."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from tenure.sdk.relay import RelaySettings, relay_on
+from tests.api.conftest import Site, running
+from tests.api.documented import Documented
+from tests.ledger.receiver import Receiver
+
+LEDGER = "//api/v1/ledger"
+
+
+@pytest.fixture
+def boss(site: Site) -> Documented:
+    return site.as_("admin")
+
+
+def act(client: Documented, action: str, **body: Any) -> Any:
+    return client.request("POST", f"{LEDGER}/actions/{action}", json=body)
+
+
+def define(client: Documented, url: str, name: str = "shop", **more: Any) -> Any:
+    subscription = {
+        "name": name, "actor": "service:shop", "filter": {"types": ["queue.*"]},
+        "destination": {"kind": "webhook", "url": url, "allow_private": True},
+    }  # fmt: skip
+    return act(client, "define-subscription", subscription=subscription | more)
+
+
+def relayed(site: Site) -> None:
+    async def drained() -> None:
+        async with relay_on(site.server.settings.dsn, RelaySettings(tenant=site.trusted.caller.tenant)) as relay:
+            await relay.drain()
+
+    asyncio.run(drained())
+
+
+def test_a_subscription_is_defined_tried_out_and_taken_out_of_use(site: Site, boss: Documented) -> None:
+    with Receiver() as receiver:
+        made = define(boss, receiver.url).json()
+        assert made["key"]["text"].startswith("tnk_")
+        assert define(boss, receiver.url).json()["key"] is None
+        tested = act(boss, "test-subscription", name="shop")
+        assert tested.status_code == 202
+        relayed(site)
+
+    (event,) = receiver.taken
+    assert (event["type"], event["subject"]) == ("tenure.subscription.tested", made["subscription"]["euid"])
+    standing = boss.request("GET", f"{LEDGER}/subscriptions/shop").json()
+    assert (standing["delivered"], standing["keys"]) == (1, [1])
+    assert made["key"]["text"] not in boss.request("GET", f"{LEDGER}/subscriptions").text
+    assert act(boss, "rotate-signing-key", name="shop").json()["key"]["number"] == 2
+    assert not act(boss, "pause-subscription", name="shop", reason="stocktaking").json()["enabled"]
+    assert act(boss, "test-subscription", name="shop").status_code == 409
+    assert act(boss, "resume-subscription", name="shop").json()["enabled"]
+    act(boss, "remove-subscription", name="shop")
+    assert boss.request("GET", f"{LEDGER}/subscriptions/shop").status_code == 404
+
+
+def test_what_was_given_up_is_listed_sent_again_or_ignored(site: Site, boss: Documented) -> None:
+    with Receiver(answer=lambda _: 422) as receiver:
+        define(boss, receiver.url, "picky")
+        for key in ("a", "b"):
+            site.trusted.define_queue(f"picky-{key}")
+        relayed(site)
+        deliveries = boss.request("GET", f"{LEDGER}/subscriptions/picky/deliveries").json()["items"]
+        assert [each["code"] for each in deliveries] == ["http_422", "http_422"]
+        page = boss.request("GET", f"{LEDGER}/subscriptions/picky/dead-letters?limit=1").json()
+        (first,) = page["items"]
+        rest = boss.request("GET", f"{LEDGER}/subscriptions/picky/dead-letters?limit=1&cursor={page['next']}").json()
+        (second,) = rest["items"]
+
+        metrics = boss.request("GET", "//metrics").text
+        labels = f'{{subscription="picky",tenant="{site.tenant}"}}'
+        for line in ("dead_letters{} 2.0", "failures_total{} 2.0", "deliveries_total{} 0.0", "enabled{} 1.0",
+                     "oldest_undelivered_seconds{} 0.0"):  # fmt: skip
+            assert f"tenure_subscription_{line.format(labels)}" in metrics
+
+        receiver.answer = lambda _: 200
+        again = act(boss, "redeliver-event", name="picky", dead_letter_euid=first["euid"], reason="mended")
+        assert again.json()["status"] == "REDELIVERED"
+        ignored = act(boss, "ignore-event", name="picky", dead_letter_euid=second["euid"], reason="of no use")
+        assert ignored.json()["status"] == "IGNORED"
+        assert act(boss, "ignore-event", name="picky", dead_letter_euid=second["euid"], reason="x").status_code == 409
+        relayed(site)
+
+    assert len(receiver.taken) == 1
+    act(boss, "remove-subscription", name="picky")
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        {"destination": {"kind": "webhook", "url": "http://shop.example/x"}},
+        {"destination": {"kind": "webhook", "url": "https://ada:pw@shop.example/x"}},
+        {"destination": {"kind": "webhook", "url": "ftp://shop.example/x"}},
+        {"destination": {"kind": "pigeon"}}, {"destination": {"kind": "file", "name": "../x"}},
+        {"filter": {}}, {"filter": {"types": ["no.such_type"]}}, {"filter": {"types": ["nothing.*"]}},
+        {"actor": "ada"}, {"max_attempts": 0}, {"on_poison": "explode"}, {"window_seconds": 60},
+        {"backoff": {"initial_delay_seconds": 0}},
+    ],
+)  # fmt: skip
+def test_what_makes_no_sense_is_refused_and_nothing_is_made(boss: Documented, broken: dict[str, Any]) -> None:
+    assert define(boss, "https://shop.example/x", "broken", **broken).status_code == 400
+    assert boss.request("GET", f"{LEDGER}/subscriptions/broken").status_code == 404
+
+
+def test_a_server_sends_events_itself(site: Site, boss: Documented) -> None:
+    with Receiver() as receiver, running(site.server.settings.model_copy(update={"relay": True})) as _:
+        define(boss, receiver.url, "served")
+        site.trusted.define_queue("served-here")
+        receiver.wait_for(1)
+    assert receiver.taken[0]["type"] == "tenure.queue.defined"
+    act(boss, "remove-subscription", name="served")
