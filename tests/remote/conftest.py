@@ -2,14 +2,47 @@
 
 from __future__ import annotations
 
+import itertools
+import os
 from collections.abc import Iterator
 
+import psycopg
 import pytest
+from psycopg import sql
 
-from tests.api.conftest import Running, Site, _numbers, api_database, clock, make_server, server
+from tenure.api.settings import ServerSettings
+from tenure.embedded.dsn import with_database
+from tenure.testing.clock import MovableClock
+from tests.api.conftest import Running, Site, running
 from tests.remote.border import Border
 
-__all__ = ["api_database", "clock", "make_server", "server"]
+_numbers = itertools.count(1)
+
+
+@pytest.fixture(scope="session")
+def border_database(admin: psycopg.Connection, pg_server: str, migrated_template: str) -> Iterator[str]:
+    """One database for all tests of the border that make a tenant of their own."""
+    name = f"border{os.getpid()}"
+    create = sql.SQL("create database {} template {} strategy file_copy")
+    admin.execute(create.format(sql.Identifier(name), sql.Identifier(migrated_template)))
+    yield with_database(pg_server, name)
+    admin.execute(sql.SQL("drop database {} with (force)").format(sql.Identifier(name)))
+
+
+@pytest.fixture(scope="session")
+def clock() -> MovableClock:
+    """The time of the shared server and of those who act beside it. Tests only ever move it forward."""
+    return MovableClock()
+
+
+@pytest.fixture(scope="session")
+def server(border_database: str, clock: MovableClock) -> Iterator[Running]:
+    """The server that the tests share."""
+    settings = ServerSettings(
+        dsn=border_database, clock=clock, rate_per_second=100_000, rate_burst=100_000, anonymous_burst=100_000, ui=False
+    )
+    with running(settings) as made:
+        yield made
 
 
 @pytest.fixture

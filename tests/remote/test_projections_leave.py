@@ -19,8 +19,8 @@ SCHEMA = json.loads((Path(__file__).parents[2] / "schemas/remote/v1/projection-u
 
 
 @pytest.fixture
-def post(api_database: str) -> Iterator[Post]:
-    made = Post(api_database)
+def post(border_database: str) -> Iterator[Post]:
+    made = Post(border_database)
     made.client.define_node("n", **SPEC)
     yield made
     made.close()

@@ -48,8 +48,8 @@ _steps = st.lists(_step, min_size=18, max_size=40).map(
 
 
 @pytest.fixture(scope="module")
-def connection(api_database: str) -> Iterator[psycopg.Connection[Any]]:
-    with psycopg.connect(api_database, autocommit=True) as opened:
+def connection(border_database: str) -> Iterator[psycopg.Connection[Any]]:
+    with psycopg.connect(border_database, autocommit=True) as opened:
         yield opened
 
 
