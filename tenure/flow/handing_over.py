@@ -64,7 +64,7 @@ class HandOver:
 
 
 class ShortCut(Protocol):
-    """The two statements."""
+    """Statements that do for many runs what is plain, each a transaction of its own."""
 
     def look(self, tenant: int, worker: int, finishes: Sequence[Finish], format: int) -> Op[list[Look]]:  # noqa: A002
         """The runs that go on, with what of ``finishes`` is a plain end of a step of theirs. Nothing is locked."""
@@ -74,4 +74,12 @@ class ShortCut(Protocol):
         self, tenant: int, worker: int, actor: str, now: datetime, hand_overs: Sequence[HandOver]
     ) -> Op[Mapping[int, ActionResult]]:
         """Do it for each run that still is as it was looked at; what was completed, by lease."""
+        ...
+
+    def moment(self, count: int) -> Op[tuple[datetime, list[int]]]:
+        """The moment, and so many fresh uids."""
+        ...
+
+    def begin(self, tenant: int, actor: str, now: datetime, hand_overs: Sequence[HandOver]) -> Op[set[int]]:
+        """Begin runs that have neither key nor root; those that were begun."""
         ...

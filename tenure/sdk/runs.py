@@ -9,10 +9,11 @@ from typing import Any
 from tenure.engine.caller import Caller
 from tenure.flow.engine import asking, overview, reading, recovering, schedules, starting, ticking, workflows
 from tenure.flow.engine import timeline as timelines
+from tenure.flow.engine.beginning import Start
 from tenure.flow.engine.recovering import Recovery
 from tenure.flow.engine.registering import register
 from tenure.flow.engine.results import RunResult
-from tenure.flow.engine.starting import Start, Started
+from tenure.flow.engine.starting import Started
 from tenure.flow.model.builder import Workflow
 from tenure.flow.model.definition import WorkflowDefinition
 from tenure.flow.model.mermaid import mermaid

@@ -10,9 +10,9 @@ from typing import Any, TypeVar
 import psycopg
 
 from tenure.flow.engine import asking, recovering, starting, ticking, workflows
+from tenure.flow.engine.beginning import Start
 from tenure.flow.engine.flow import Flow
 from tenure.flow.engine.results import RunResult
-from tenure.flow.engine.starting import Start
 from tenure.flow.memory.storage import MemoryFlow
 from tenure.flow.model.requests import CancelRun, MigrateRun, PauseRun, ReplayRun, ResolveStep, ResumeRun, RetryRun
 from tenure.flow.port import RunFilter

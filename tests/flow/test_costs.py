@@ -11,7 +11,8 @@ import pytest
 
 from tenure.engine.actions.complete import complete_many
 from tenure.flow.engine import asking, reading, ticking
-from tenure.flow.engine.starting import Start, start_many
+from tenure.flow.engine.beginning import Start
+from tenure.flow.engine.starting import start_many
 from tenure.flow.model.requests import CancelRun
 from tenure.flow.port import RunFilter
 from tenure.model.requests import CompleteExecution
@@ -105,16 +106,25 @@ def test_what_takes_the_common_way_costs_a_constant_number_of_statements_too(lab
     print(f"{sum(one.values())} statements for a set: {dict(one)}")
 
 
+def statements_of_starting(lab: FlowLab, count: int, key: str | None = None) -> Counter[str]:
+    counting = Counted()
+    starts = [Start("order", {"n": n}, f"{key} {n}" if key else None) for n in range(count)]
+    lab.run(lambda caller: counting.of(start_many(caller, starts)))
+    return counting.names
+
+
 def test_starting_many_runs_costs_as_many_statements_as_starting_one(lab: FlowLab) -> None:
     lab.define(task("one"))
     lab.start()
+    one, many = statements_of_starting(lab, 1), statements_of_starting(lab, 300)
+    assert one == {"workflow": 1, "moment": 1, "hand_over": 1}
+    assert many == one + Counter({"Begin": 1, "Commit": 1})
 
-    def counted(count: int) -> Counter[str]:
-        counting = Counted()
-        lab.run(lambda caller: counting.of(start_many(caller, [Start("order", {"n": n}) for n in range(count)])))
-        return counting.names
 
-    assert counted(300) == counted(1)
+def test_starting_runs_by_key_costs_a_constant_number_of_statements_too(lab: FlowLab) -> None:
+    lab.define(task("one"))
+    lab.start(key="first")
+    assert statements_of_starting(lab, 300, "a") == statements_of_starting(lab, 1, "b")
 
 
 def test_a_long_run_is_read_from_its_last_checkpoint(lab: FlowLab) -> None:

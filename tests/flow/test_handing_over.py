@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -12,6 +13,9 @@ import pytest
 
 from tenure.engine.actions.complete import complete_many
 from tenure.engine.actions.queues import retire_queue
+from tenure.flow.engine.beginning import Start
+from tenure.flow.engine.results import RunResult
+from tenure.flow.engine.starting import start_many
 from tenure.model.errors import Forbidden, LeaseExpired
 from tenure.model.requests import CompleteExecution
 from tenure.model.result import ActionResult
@@ -62,7 +66,7 @@ def complete(
 def told(lab: FlowLab, run: Any) -> list[Any]:
     """What the facts of a run say, without what differs from run to run."""
     facts = lab.bench.run(lab.storage.journal.load(run.run))
-    return [(f.type, {k: v for k, v in (f.data or {}).items() if k not in ("ref", "children")}) for f in facts]
+    return [(f.type, {k: v for k, v in (f.data or {}).items() if k not in ("ref", "children", "key")}) for f in facts]
 
 
 def rows(lab: FlowLab, run: Any) -> list[Any]:
@@ -210,3 +214,42 @@ def test_a_long_run_keeps_checkpoints_on_this_way_too(lab: FlowLab) -> None:
         _, names = complete(lab, lab.take())
         assert names["hand_over"] == 1
     assert lab.bench.run(lab.storage.journal.checkpoint(run.run)) is not None
+
+
+def test_it_begins_runs_as_the_common_way_begins_them(lab: FlowLab) -> None:
+    chain(lab)
+    lab.define(step("wait", "wait", signal="go", deadline="1h"), name="waits")
+    for name in ("order", "waits"):
+        plain, keyed = lab.start(name, {"n": 4}), lab.start(name, {"n": 4}, key="k")
+        assert rows(lab, plain) == rows(lab, keyed)
+        assert told(lab, plain) == told(lab, keyed)
+        shown = [replace(lab.row(run), uid=0, run_key=None, correlation_id=None, head=b"") for run in (plain, keyed)]
+        assert shown[0] == shown[1]
+        assert lab.state(plain).seq == plain.seq == keyed.seq
+
+
+def test_runs_that_cannot_begin_plainly_begin_beside_those_that_can(lab: FlowLab) -> None:
+    lab.define(task("one"), input_schema={"type": "object", "required": ["n"]})
+    lab.define(step("sub", "child", workflow="order", input={"n": 1}), name="parent")
+    starts = [
+        Start("order", {"n": 1}),
+        Start("order", {}),
+        Start("nothing", {}),
+        Start("order", {"n": 2}, "k"),
+        Start("parent", {}),
+    ]
+    names: Counter[str] = Counter()
+    outcomes = lab.run(lambda caller: driven(start_many(caller, starts), names, {}))
+    kinds = [
+        getattr(outcome, "status", None) if isinstance(outcome, RunResult) else outcome.code for outcome in outcomes
+    ]
+    assert kinds == ["RUNNING", "invalid_payload", "workflow_unknown", "RUNNING", "RUNNING"]
+    assert (names["hand_over"], names["journal_append"]) == (1, 1)
+    assert lab.waiting() == ["one"] * 3
+
+
+def test_a_run_whose_queue_is_closed_begins_and_waits_without_a_queue(lab: FlowLab) -> None:
+    lab.define(task("one", queue="q2"))
+    lab.bench.perform(retire_queue, "q2", "closed")
+    run = lab.start()
+    assert [row[7] for row in rows(lab, run)] == [None]

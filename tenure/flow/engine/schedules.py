@@ -9,9 +9,10 @@ from typing import Any
 
 from tenure.engine.actions.submit import submit_many
 from tenure.engine.caller import Caller
+from tenure.flow.engine.beginning import Start
 from tenure.flow.engine.flow import flow_of
 from tenure.flow.engine.results import RunResult
-from tenure.flow.engine.starting import Start, start_many
+from tenure.flow.engine.starting import start_many
 from tenure.flow.engine.workflows import workflow
 from tenure.flow.model.schedule import Firing, ScheduleSpec, firing
 from tenure.flow.rows import ScheduleRow

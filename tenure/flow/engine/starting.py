@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from tenure.engine import logging
 from tenure.engine.caller import Caller
 from tenure.flow.engine.advance import advance
+from tenure.flow.engine.beginning import Start, begin_plainly
 from tenure.flow.engine.deciding import input_problem, new_run, starting
 from tenure.flow.engine.flow import Flow, flow_of
 from tenure.flow.engine.moving import Moving, Verb, fold_runs
 from tenure.flow.engine.results import RunResult, result_of
 from tenure.flow.engine.workflows import unknown
 from tenure.flow.engine.workflows import workflow as read_workflow
+from tenure.flow.handing_over import ShortCut
 from tenure.flow.journal import JournalConflict, JournalCorrupt
 from tenure.flow.model.decisions.again import decide_replay, decide_retry
 from tenure.flow.model.decisions.start import same_run
@@ -27,19 +28,6 @@ from tenure.model.json_text import payload_hash
 from tenure.store.operation import Op
 
 _TRIES = 3
-
-
-@dataclass(frozen=True, slots=True)
-class Start:
-    """One run that is asked for. ``key`` names it within its workflow: the same key is the same run."""
-
-    workflow: str
-    input: Any = None
-    key: str | None = None
-    version: int | None = None
-    root: int | None = None
-    trigger: str | None = None
-    correlation_id: str | None = None
 
 
 Started = RunResult | TenureError
@@ -59,7 +47,7 @@ def start_many(caller: Caller, requests: Sequence[Start]) -> Op[list[Started]]:
     outcomes: list[Started] = []
     for attempt in range(1, _TRIES + 1):
         try:
-            outcomes = yield from caller.store.transaction(_start(caller, requests))
+            outcomes = yield from _start_all(caller, requests)
         except JournalConflict:
             # Somebody else began a run under one of the keys at the same moment: now it is there.
             if attempt == _TRIES:
@@ -72,8 +60,28 @@ def start_many(caller: Caller, requests: Sequence[Start]) -> Op[list[Started]]:
     return outcomes
 
 
-def _start(caller: Caller, requests: Sequence[Start]) -> Op[list[Started]]:
+def _start_all(caller: Caller, requests: Sequence[Start]) -> Op[list[Started]]:
     flow = flow_of(caller)
+    if flow.storage.short_cut is None or all(r.key is not None or r.root is not None for r in requests):
+        return (yield from caller.store.transaction(_start(flow, caller, requests)))
+    starting_both_ways = _start_both_ways(flow, flow.storage.short_cut, caller, requests)
+    # What is one statement is a transaction of its own; and of one alone there is only the one or the other.
+    return (yield from (starting_both_ways if len(requests) == 1 else caller.store.transaction(starting_both_ways)))
+
+
+def _start_both_ways(flow: Flow, short: ShortCut, caller: Caller, requests: Sequence[Start]) -> Op[list[Started]]:
+    """By the short cut what it takes, the others by the common way."""
+    rows = yield from _workflows(flow, caller, requests)
+    begun = yield from begin_plainly(flow, short, caller.without_followers(), requests, rows)
+    left = [index for index in range(len(requests)) if index not in begun]
+    rest: dict[int, Started] = {}
+    if left:
+        started = yield from caller.store.transaction(_start(flow, caller, [requests[index] for index in left]))
+        rest = dict(zip(left, started, strict=True))
+    return [begun[index] if index in begun else rest[index] for index in range(len(requests))]
+
+
+def _start(flow: Flow, caller: Caller, requests: Sequence[Start]) -> Op[list[Started]]:
     rows = yield from _workflows(flow, caller, requests)
     definitions = yield from flow.definitions(caller.tenant, [row.uid for row in rows.values() if row is not None])
     keys = sorted({(r.workflow, r.key) for r in requests if r.key is not None})

@@ -21,6 +21,7 @@ from tenure.store.records import Finish, Submission
 from tenure.store.tracing import trace_reference
 
 _STANDING = ("status", "boundary", "wake_at", "output", "ended_at")
+_BORN = ("workflow", "name", "input", "input_hash", "correlation_id", "trace_id")
 _PLANNED = ("run", "runnable_key", "step", "iteration", "retry")
 
 
@@ -46,6 +47,22 @@ class PostgresShortCut:
         self, tenant: int, worker: int, actor: str, now: datetime, hand_overs: Sequence[HandOver]
     ) -> Op[Mapping[int, ActionResult]]:
         """See ``ShortCut.hand_over``."""
+        done = yield self._statement(tenant, worker, actor, now, hand_overs)
+        return Completed([(*row[:4], now, row[4]) for row in done], worker)
+
+    def moment(self, count: int) -> Op[tuple[datetime, list[int]]]:
+        """See ``ShortCut.moment``."""
+        ((now, uids),) = yield Statement("moment", {"count": count}, plain=True)
+        return now, uids
+
+    def begin(self, tenant: int, actor: str, now: datetime, hand_overs: Sequence[HandOver]) -> Op[set[int]]:
+        """See ``ShortCut.begin``."""
+        begun = yield self._statement(tenant, None, actor, now, hand_overs)
+        return {row[1] for row in begun}
+
+    def _statement(
+        self, tenant: int, worker: int | None, actor: str, now: datetime, hand_overs: Sequence[HandOver]
+    ) -> Statement:
         lists: dict[str, list[dict[str, Any]]] = {name: [] for name in ("ends", "moved", "told", "planned", "linked")}
         # Always in one order, so that two sets cannot wait for each other.
         for one in sorted(hand_overs, key=lambda one: one.append.thread):
@@ -54,15 +71,16 @@ class PostgresShortCut:
             "tenant": tenant, "worker": worker, "actor": actor, "trace_id": trace_reference(), "at": now,
             "notify": self._store.notify, **{name: json.dumps(values) for name, values in lists.items()},
         }  # fmt: skip
-        done = yield Statement("hand_over", params, plain=True)
-        return Completed([(*row[:4], now, row[4]) for row in done], worker)
+        return Statement("hand_over", params, plain=True)
 
 
 def _collect(one: HandOver, lists: Mapping[str, list[dict[str, Any]]]) -> None:
     append = one.append
+    begins = append.expected_rev == 0
     lists["moved"].append(
-        {"uid": append.thread, "expected": append.expected_rev, "seq": one.end.rev, "head": one.end.head.hex()}
-        | values_of(append.row, _STANDING)
+        {"uid": append.thread, "begins": begins, "expected": append.expected_rev, "seq": one.end.rev}
+        | {"head": one.end.head.hex()}
+        | values_of(append.row, (*_STANDING, *(_BORN if begins else ())))
     )
     lists["told"] += [_told(fact) for fact in one.facts]
     lists["ends"] += [

@@ -1,9 +1,10 @@
--- The ends of steps, and what follows them, in one statement (docs/decisions/0014): subjects are completed, their runs moved on,
--- and the next subjects submitted, run by run: a run of which anything is not as it was looked at is left, with all that is its.
+-- The ends of steps, and what follows them, in one statement (docs/decisions/0014): subjects are completed, their runs moved on or
+-- begun, and the next subjects submitted, run by run: a run of which anything is not as it was looked at is left, with all that is its.
 
 -- statements/look_at_steps.sql tells what `ends` and `moved` were decided on. `at` is when that was; `ends` are attempts to complete,
--- `moved` the runs behind the facts `told`, `planned` the subjects of what those plan, `linked` edges to them: from a subject
--- (parent), or from what stands for a runnable of the run (parent_key).
+-- `moved` the runs behind the facts `told`, some of which begin with them, `planned` the subjects of what those plan, `linked` edges
+-- to them: from a subject (parent), or from what stands for a runnable of the run (parent_key). A run that begins is answered by
+-- its own row, without a lease.
 create function hand_over(
     for_tenant bigint, for_worker bigint, by_actor text, trace text, at timestamptz, ends jsonb, moved jsonb, told jsonb, planned jsonb,
     linked jsonb, notify boolean)
@@ -24,8 +25,8 @@ begin
     order by r.uid desc for no key update;
     unfit := array(
         select i.uid
-        from jsonb_to_recordset(moved) as i(uid bigint, expected int)
-        where not exists (
+        from jsonb_to_recordset(moved) as i(uid bigint, begins boolean, expected int)
+        where not i.begins and not exists (
             select from tenure.run r
             where r.uid = i.uid and r.tenant = for_tenant and r.seq = i.expected and r.status = 'RUNNING' offset 0)
         union all
@@ -69,9 +70,18 @@ begin
         update tenure.run r
         set status = i.status, boundary = i.boundary, wake_at = i.wake_at, output = i.output, ended_at = i.ended_at, seq = i.seq,
             head = decode(i.head, 'hex')
-        from jsonb_to_recordset(moved) as i(uid bigint, status text, boundary jsonb, wake_at timestamptz, output jsonb, ended_at timestamptz,
-            seq int, head text)
-        where i.uid <> all (unfit) and r.uid = any (array[i.uid])),
+        from jsonb_to_recordset(moved) as i(uid bigint, begins boolean, status text, boundary jsonb, wake_at timestamptz, output jsonb,
+            ended_at timestamptz, seq int, head text)
+        where not i.begins and i.uid <> all (unfit) and r.uid = any (array[i.uid])),
+    begun as (
+        insert into tenure.run (uid, tenant, workflow, status, name, input, input_hash, correlation_id, trace_id, boundary, wake_at, output,
+            started_at, ended_at, seq, head)
+        select i.uid, for_tenant, i.workflow, i.status, i.name, i.input, decode(i.input_hash, 'hex'), i.correlation_id, i.trace_id,
+            i.boundary, i.wake_at, i.output, at, i.ended_at, i.seq, decode(i.head, 'hex')
+        from jsonb_to_recordset(moved) as i(uid bigint, begins boolean, workflow bigint, status text, name text, input jsonb, input_hash text,
+            correlation_id text, trace_id text, boundary jsonb, wake_at timestamptz, output jsonb, ended_at timestamptz, seq int, head text)
+        where i.begins and i.uid <> all (unfit)
+        returning uid, seq),
     fresh as materialized (
         select i.run, i.uid, i.runnable_key, i.step, i.iteration, i.retry, i.template, i.queue_key, i.properties, i.data::jsonb as data, i.name,
             i.correlation_id, i.data::jsonb -> 'set' as set, decode(i.proof, 'hex') as proof,
@@ -118,7 +128,9 @@ begin
         select f.uid, 1, for_tenant, at, 1, 'READY', 'subject.submitted', by_actor, f.queue_key, null, null, null, f.correlation_id, null,
             trace, f.proof, f.data, f.hash
         from fresh f)
-    select d.lease, d.uid, d.revision, d.seq, d.next_queue_key from ended d;
+    select d.lease, d.uid, d.revision, d.seq, d.next_queue_key from ended d
+    union all
+    select null, b.uid, null, b.seq, null from begun b;
     if notify then
         perform pg_notify('tenure_work', for_tenant || ' ' || i.queue_key)
         from (
