@@ -167,7 +167,8 @@ class Scheduling:
         missing = []
         for execution in jobs:
             status = statuses.get(execution.job_id or "")
-            if status is not None:
+            # A scheduler that has lost what it knew gives numbers a second time: then this is another one's job.
+            if status is not None and status.key == execution.execution_id:
                 self._saw(execution, status)
             else:
                 missing.append(execution)

@@ -152,6 +152,23 @@ def test_a_job_that_turns_up_again_goes_on(border: Border, running: RunAgent, mo
     assert border.states(execution) == ["accepted", "running", "completed"]
 
 
+def test_a_number_that_another_job_has_now_says_nothing_of_the_first(
+    border: Border, running: RunAgent, moody: Moody, tmp_path: Path
+) -> None:
+    go = tmp_path / "go"
+    execution = border.submit(counted(tmp_path, f"while [ ! -e {go} ]; do sleep 0.05; done"))
+    with running(scheduler=moody):
+        border.wait(lambda: "running" in border.states(execution), "it runs")
+        moody.lent = "another execution"
+        asked = len(moody.polls)
+        border.wait(lambda: len(moody.polls) > asked + 2, "it is missed")
+        assert border.states(execution) == ["accepted", "running"]
+        moody.lent = None
+        go.touch()
+        border.wait_for_end(execution)
+    assert border.states(execution) == ["accepted", "running", "completed"]
+
+
 def test_one_question_asks_for_all_jobs_and_no_more_of_them_for_many_than_for_one(
     border: Border, running: RunAgent, tmp_path: Path
 ) -> None:
