@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tenure.model.errors import Conflict, InvalidRequest, TenureError
+from tenure.model.errors import Conflict, InvalidRequest, NotFound, StoreUnavailable, TenureError
 
 
 class InvalidSettings(InvalidRequest):
@@ -24,11 +24,16 @@ class StateTooNew(TenureError):
     status = 409
 
 
-class StateFolderUnusable(TenureError):
-    """The state folder or the file in it cannot be used."""
+class StateFolderUnusable(StoreUnavailable):
+    """The state folder or the file in it cannot be used (now)."""
 
     code = "state_folder_unusable"
-    status = 409
+
+
+class NoAgentHere(NotFound):
+    """No agent has ever worked in this folder."""
+
+    code = "no_agent_here"
 
 
 class Superseded(Conflict):

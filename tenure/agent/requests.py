@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from tenure.agent import progress
-from tenure.agent.errors import StateFolderUnusable
+from tenure.agent.errors import NoAgentHere
 from tenure.agent.standing import DRAINING, Standing
 from tenure.agent.store.opening import FILE
 from tenure.agent.store.rows import Request
@@ -21,9 +21,9 @@ DRAIN, RESEND, CONCLUDE = "drain", "resend", "conclude"
 
 
 def ask(folder: Path, kind: str, value: str = "") -> None:
-    """Leave a request in a state folder. Raises StateFolderUnusable where no agent has ever worked."""
+    """Leave a request in a state folder. Raises NoAgentHere where no agent has ever worked."""
     if not (folder / FILE).exists():
-        raise StateFolderUnusable(
+        raise NoAgentHere(
             f"No agent has worked in {folder}.", "Name its node or its state folder: --node, --state-folder, --config."
         )
     store = Store(folder)

@@ -84,7 +84,7 @@ def test_what_needs_an_agents_folder_says_so_where_there_is_none(tmp_path: Path)
     for words in (["status"], ["drain"], ["resend"], ["conclude", "e-1", "--reason", "x"]):
         code, _, err = run(*words, "--state-folder", str(tmp_path))
         assert code == 1, err
-        assert "state_folder_unusable" in err
+        assert "no_agent_here" in err
         assert list(tmp_path.iterdir()) == []
         code, _, err = run(*words)
         assert code == 1

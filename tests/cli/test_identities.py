@@ -75,8 +75,9 @@ def test_a_token_is_printed_once_with_what_to_do_with_it_and_works_until_revoked
     made = tenure("token", "create", "service:importer", "--label", "nightly", "--role", "observer")
     secret = made.out.splitlines()[0]
     assert secret.startswith("tenure_")
-    assert "not shown again" in made.out
-    assert "TENURE_TOKEN" in made.out
+    assert "not shown again" in made.err
+    assert "TENURE_TOKEN" in made.err
+    assert made.out == f"{secret}\n"  # so that it can go into a file
     with Tenure(migrated_database) as client:
         found = client.perform(lambda caller: authenticate(caller.store, digest_of(secret)))
     assert (found.actor, sorted(found.roles)) == ("service:importer", ["observer"])

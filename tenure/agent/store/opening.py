@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 from pathlib import Path
 
-from tenure.agent.errors import StateFolderUnusable, StateTooNew
+from tenure.agent.errors import NoAgentHere, StateFolderUnusable, StateTooNew
 
 FILE = "agent.sqlite"
 _MIGRATIONS = tuple(
@@ -28,12 +28,11 @@ def connected(folder: Path, *, timeout: float = 30.0) -> sqlite3.Connection:
 
 
 def looking(folder: Path) -> sqlite3.Connection:
-    """A connection that only reads, beside a running agent. Raises StateFolderUnusable, StateTooNew."""
+    """A connection that only reads, beside a running agent. Raises NoAgentHere, StateFolderUnusable, StateTooNew."""
     path = folder / FILE
     if not path.exists():
-        raise StateFolderUnusable(
-            f"There is no {FILE} in {folder}.",
-            "Give the state folder of an agent that has run: --state-folder, or --node.",
+        raise NoAgentHere(
+            f"No agent has worked in {folder}.", "Name its node or its state folder: --node, --state-folder, --config."
         )
     try:
         connection = sqlite3.connect(f"file:{path}?mode=ro", uri=True, timeout=10, isolation_level=None)

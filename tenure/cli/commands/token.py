@@ -41,15 +41,16 @@ def create(
     issued = call.client.create_token(principal, label=label, roles=role, lifetime_seconds=lifetime)
     secret, token = issued.secret.reveal(), issued.access_token
     name = euid.format_euid(euid.ACCESS_TOKEN, token.uid)
-    call.answer(
-        {"access_token": public(token), "secret": secret},
-        Text(secret, no_wrap=True, overflow="ignore"), "",
-        f"This is the secret of {name}, for {principal}, until {moment(token.expires_at)}.",
-        "It is not shown again: keep it where secrets are kept. Programs send it as",
-        "    Authorization: Bearer SECRET",
-        "and workers take it from TENURE_TOKEN. A lost one is revoked: tenure token revoke "
-        f"{name}",
-    )  # fmt: skip
+    # On stdout nothing but the secret, so that it can go into a file: tenure token create ... > FILE.
+    call.answer({"access_token": public(token), "secret": secret}, Text(secret, no_wrap=True, overflow="ignore"))
+    if not call.json:
+        call.err.print(
+            f"\nThis is the secret of {name}, for {principal}, until {moment(token.expires_at)}.\n"
+            "It is not shown again: keep it where secrets are kept. Programs send it as\n"
+            "    Authorization: Bearer SECRET\n"
+            "and workers take it from TENURE_TOKEN, or from a file that holds nothing else.\n"
+            f"A lost one is revoked: tenure token revoke {name}"
+        )
 
 
 @group.command("list")
