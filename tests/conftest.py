@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import psutil
 import psycopg
 import pytest
 from psycopg import sql
@@ -25,6 +26,7 @@ from tests import sharing
 from tests.figures import Figures, tell  # noqa: F401 - a fixture
 
 _numbers = itertools.count(1)
+_MEMORY = Path("/dev/shm")  # noqa: S108
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -42,9 +44,35 @@ def short_folder() -> Iterator[Path]:
 
 
 @pytest.fixture(scope="session")
-def pg_cluster(short_folder: Path) -> Iterator[Cluster]:
+def quick_folder(short_folder: Path) -> Iterator[Path]:
+    """A folder in memory where there is plenty of it, else ``short_folder``: hundreds of databases are copied and dropped."""
+    if not _plenty_of_memory():
+        yield short_folder
+        return
+    _let_go_of_what_killed_runs_left()
+    folder = Path(tempfile.mkdtemp(prefix=f"tnr-{os.getpid()}-", dir=_MEMORY))
+    folder.chmod(0o755)
+    yield folder
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def _plenty_of_memory() -> bool:
+    if not os.access(_MEMORY, os.W_OK):
+        return False
+    return min(shutil.disk_usage(_MEMORY).free, psutil.virtual_memory().available) > 8 * 2**30
+
+
+def _let_go_of_what_killed_runs_left() -> None:
+    for folder in _MEMORY.glob("tnr-*-*"):
+        running = [*folder.rglob("postmaster.pid"), *folder.rglob("*.lock")]
+        if not psutil.pid_exists(int(folder.name.split("-")[1])) and not running:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture(scope="session")
+def pg_cluster(short_folder: Path, quick_folder: Path) -> Iterator[Cluster]:
     """The running server that all tests share. Tests that stop or harm a server make their own: ``make_cluster``."""
-    cluster = Cluster(short_folder / "shared", fallbacks=[short_folder / "lib"])
+    cluster = Cluster(quick_folder / "shared", fallbacks=[short_folder / "lib"])
     with psycopg.connect(cluster.start(), autocommit=True) as connection:
         # Nobody needs this data after a power cut; databases are made and dropped by the hundred, and hold little.
         for setting in ("fsync", "full_page_writes", "autovacuum", "jit"):

@@ -29,10 +29,10 @@ class RetryPolicy(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     mode: BackoffMode = BackoffMode.EXPONENTIAL_BACKOFF
-    initial_delay_seconds: float = Field(default=60, ge=0, le=86400 * 365)
-    backoff_factor: float = Field(default=2.0, ge=1, le=100)
-    max_delay_seconds: float = Field(default=3600, ge=0, le=86400 * 365)
-    jitter: float = Field(default=0, ge=0, le=1)
+    initial_delay_seconds: float = Field(default=60, ge=0, le=86400 * 365, strict=True)
+    backoff_factor: float = Field(default=2.0, ge=1, le=100, strict=True)
+    max_delay_seconds: float = Field(default=3600, ge=0, le=86400 * 365, strict=True)
+    jitter: float = Field(default=0, ge=0, le=1, strict=True)
 
 
 class QueuePolicy(BaseModel):

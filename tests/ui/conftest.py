@@ -28,7 +28,7 @@ from tests.ui.laboratory import Laboratory, people, sampled, set_up
 
 _CHROMIUM = "/usr/bin/chromium"
 _SWITCHES = [
-    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
+    "--no-sandbox", "--disable-gpu", "--process-per-site", "--disable-quic", "--no-first-run", "--disable-background-networking",
     "--disable-component-update", "--disable-sync",
 ]  # fmt: skip
 

@@ -102,10 +102,13 @@ def _picture(screen: Screen, name: str) -> None:
 def _barriers(screen: Screen) -> list[str]:
     if not _AXE.exists():
         pytest.skip("axe-core is not installed (npm ci in tests/ui)")
-    screen.page.evaluate(_AXE.read_text(encoding="utf-8"))
-    found = screen.page.evaluate("axe.run(document, {resultTypes: ['violations']})")
+    if not screen.page.evaluate("'axe' in window"):
+        screen.page.evaluate(_AXE.read_text(encoding="utf-8"))
+    violations = screen.page.evaluate(
+        "axe.run(document, {resultTypes: ['violations']}).then(found => found.violations)"
+    )
     return [
         f"{violation['id']} ({violation['impact']}): {node['html'][:160]}"
-        for violation in found["violations"] if violation["impact"] in ("serious", "critical")
+        for violation in violations if violation["impact"] in ("serious", "critical")
         for node in violation["nodes"][:3]
     ]  # fmt: skip
