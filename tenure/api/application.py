@@ -35,6 +35,7 @@ from tenure.api.routes import (
 from tenure.api.routes.actions import batch, claim, holding, operating, registry, steering
 from tenure.api.routes.actions import workers as worker_actions
 from tenure.api.runtime_metrics import PREFIX, MeasureRequests, RuntimeMetrics
+from tenure.api.scraping import Scraping
 from tenure.api.settings import ServerSettings
 from tenure.api.sweeping import Sweeping
 from tenure.api.telling import TellRequests
@@ -89,6 +90,7 @@ def create_application(settings: ServerSettings) -> FastAPI:
     application.state.following = following
     application.state.relaying = relaying
     application.state.runtime_metrics = runtime
+    application.state.scraping = Scraping(gateway, settings.metrics_age_seconds)
     application.state.sweeping = Sweeping(gateway)
     problem.install(application)
     openapi.install(application)

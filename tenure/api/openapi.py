@@ -148,6 +148,8 @@ def _completed(example: Any, schema: dict[str, Any], schemas: dict[str, Any]) ->
 
 def _by_type(schema: dict[str, Any], schemas: dict[str, Any]) -> Any:
     kind = schema.get("type")
+    if kind == "object" and schema.get("minProperties"):  # by names that users choose
+        return {"name": example_of(next(iter(schema["patternProperties"].values())), schemas)}
     if kind == "object":
         return {name: example_of(inner, schemas) for name, inner in schema.get("properties", {}).items()}
     if kind == "array":

@@ -59,6 +59,8 @@ class ServerSettings(BaseModel):
     """Whether it also sends events to their subscriptions; its database role must be the owner of the schema then."""
     event_files: Path | None = Field(default=None)
     """The folder for events that go to files; without it none do."""
+    metrics_age_seconds: Annotated[float, Field(ge=0)] = 1.0
+    """How old the numbers of queues in /metrics may be: so long one count serves all who scrape."""
     oidc: OidcProvider | None = None
     ui: bool = True
     clock: Callable[[], datetime] | None = None

@@ -36,6 +36,11 @@ class WorkerSpec(BaseModel):
     tasks: tuple[Key, ...] = ()
     workflows: tuple[Tag, ...] = ()
 
+    def spec(self) -> dict[str, Any]:
+        """What it says of itself, as JSON-ready data."""
+        told = self.model_dump(mode="json", include=set(WorkerSpec.model_fields))
+        return {name: value for name, value in told.items() if value or name not in ("tasks", "workflows")}
+
 
 #: So many characters of tasks and workflows fit into the fact that tells of a worker; one with more does not say them.
 MAX_TOLD = 4000
@@ -66,11 +71,6 @@ class Worker(WorkerSpec):
     revision: int = 1
     seq: int = 0
     created_at: AwareDatetime | None = None
-
-    def spec(self) -> dict[str, Any]:
-        """What it says of itself, as JSON-ready data."""
-        told = self.model_dump(mode="json", include=set(WorkerSpec.model_fields))
-        return {name: value for name, value in told.items() if value or name not in ("tasks", "workflows")}
 
     def can(self, task: str | None) -> bool:
         """False where it says which tasks it has, and this is none of them."""

@@ -54,12 +54,8 @@ _FIELDS = {
     "repaired": euid.RUN, "orphans": euid.RUN, "corrupt": euid.RUN, "root": euid.SUBJECT, "workflow": euid.WORKFLOW,
     "subscription": euid.SUBSCRIPTION,
 }  # fmt: skip
-#: What is shown as it was given.
-_AS_GIVEN = {
-    RunRow: frozenset({"input", "output"}),
-    WorkflowRow: frozenset({"definition"}),
-    ScheduleRow: frozenset({"spec"}),
-}
+#: What users give and get back as it was: what a key means there is theirs to say.
+_OF_USERS = frozenset({"properties", "result", "input", "output", "value", "schema", "definition"})
 _HIDDEN = frozenset({"head", "payload_hash", "position"})
 #: The ends of an edge by its relation: S1's names say what stands at each.
 _ENDS = {
@@ -98,8 +94,10 @@ def _described(kind: type, values: Mapping[str, Any]) -> dict[str, Any]:
             continue
         if name == "uid" and kind in _OWN:
             shown["euid"] = euid.format_euid(_OWN[kind], inner)
-        elif name in _AS_GIVEN.get(kind, ()):
+        elif kind is ScheduleRow and name == "spec":
             shown[name] = inner
+        elif name in _OF_USERS:
+            shown[name] = _of_users(inner)
         elif name in _FIELDS:
             shown[name] = _euids(_FIELDS[name], inner)
         elif kind is Fact and name == "lease" and inner is not None:
@@ -113,7 +111,17 @@ def _described(kind: type, values: Mapping[str, Any]) -> dict[str, Any]:
     return shown
 
 
+def _of_users(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {str(key): _of_users(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple | set | frozenset):
+        return [_of_users(inner) for inner in value]
+    return public(value)
+
+
 def _named(name: str, value: Any) -> Any:
+    if name in _OF_USERS:
+        return _of_users(value)
     prefix = _NAMED.get(name)
     return public(value) if prefix is None else _euids(prefix, value)
 

@@ -30,9 +30,9 @@ def update_queue_policy(
     )
 
 
-def retire_queue(caller: Caller, /, queue_key: str, *, reason: str) -> Op[Queue]:
+def retire_queue(caller: Caller, /, queue_key: str, *, reason: str, idempotency_key: str | None = None) -> Op[Queue]:
     """Retire a queue; its key is free for a replacement."""
-    return queues.retire_queue(caller, queue_key, reason)
+    return queues.retire_queue(caller, queue_key, reason, idempotency_key)
 
 
 def define_template(caller: Caller, /, code: str, schema: Mapping[str, Any] | None = None) -> Op[Template]:
@@ -40,9 +40,11 @@ def define_template(caller: Caller, /, code: str, schema: Mapping[str, Any] | No
     return queues.define_template(caller, code, schema)
 
 
-def register_worker(caller: Caller, /, worker_key: str, **spec: Any) -> Op[Worker]:
+def register_worker(
+    caller: Caller, /, worker_key: str, *, idempotency_key: str | None = None, **spec: Any
+) -> Op[Worker]:
     """Register a worker, or take its key over: only the newest registration may claim, beat and renew."""
-    return workers.register_worker(caller, validated(WorkerSpec, worker_key=worker_key, **spec))
+    return workers.register_worker(caller, validated(WorkerSpec, worker_key=worker_key, **spec), idempotency_key)
 
 
 def heartbeat_worker(

@@ -105,6 +105,10 @@ class Store(Protocol):
         """Note a heartbeat of that incarnation; None where it is not the newest, or the worker is retired."""
         ...
 
+    def retired_queue(self, tenant: int, queue_key: str, idempotency_key: str) -> Op[Queue | None]:
+        """The queue that was retired under this idempotency key, whatever bears its queue_key since."""
+        ...
+
     def prior_fact(self, thread: int, types: Sequence[str], idempotency_key: str) -> Op[Fact | None]:
         """The fact of a queue's, worker's or principal's thread that carries this key."""
         ...

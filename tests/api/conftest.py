@@ -86,7 +86,7 @@ def server(api_database: str, clock: MovableClock) -> Iterator[Running]:
     """The server that most tests share."""
     settings = ServerSettings(
         dsn=api_database, clock=clock, rate_per_second=100_000, rate_burst=100_000, anonymous_burst=100_000,
-        heartbeat_seconds=0.2, ui=False,
+        heartbeat_seconds=0.2, metrics_age_seconds=0, ui=False,
     )  # fmt: skip
     with running(settings) as made:
         yield made

@@ -130,6 +130,28 @@ def test_a_worker_that_was_superseded_can_neither_claim_nor_beat(site: Site) -> 
     assert site.worker.refused("heartbeat-worker", **beat) == "worker_superseded"
 
 
+def test_registering_and_retiring_under_a_key_is_done_once(site: Site) -> None:
+    spec = {"worker_key": "w", "max_concurrent_leases": 5}
+    first = site.worker.act("register-worker", key="k", **spec)
+    assert site.worker.act("register-worker", key="k", **spec)["incarnation"] == first["incarnation"]
+    assert site.worker.refused("register-worker", key="k", worker_key="w") == "idempotency_conflict"
+
+    retired = site.admin.act("retire-queue", key="k", queue_key="q", reason="moved")
+    site.admin.act("define-queue", policy={"queue_key": "q"})
+    assert site.admin.act("retire-queue", key="k", queue_key="q", reason="moved") == retired
+    assert site.admin.get("/queues/q")["queue"]["retired_at"] is None
+
+
+def test_a_heartbeat_takes_no_key(site: Site) -> None:
+    worker = site.worker.register()
+    beat = {"worker_euid": worker["euid"], "incarnation": worker["incarnation"]}
+
+    refused = site.worker.ask("heartbeat-worker", key="k", **beat)
+
+    assert (refused.status_code, refused.json()["code"]) == (400, "invalid_request")
+    assert "harm" in refused.json()["hint"]
+
+
 def test_nobody_else_can_use_a_lease(site: Site) -> None:
     site.admin.submit()
     worker, other = site.worker.register(), site.worker.register("other")

@@ -73,6 +73,21 @@ def test_metrics_need_a_token_unless_they_are_opened(site: Site, make_server: An
     assert httpx.get(opened.url + "/metrics", headers={"Authorization": "Bearer wrong"}).status_code == 401
 
 
+def test_who_scrapes_again_at_once_gets_the_count_of_before(site: Site, make_server: Any) -> None:
+    settings = {"open_metrics": True, "tenant": site.tenant, "metrics_age_seconds": 3600}
+    kept = make_server(site.server.settings.model_copy(update=settings)).url + "/metrics"
+
+    def depth(text: str) -> list[float]:
+        families = text_string_to_metric_families(text)
+        return [sample.value for family in families for sample in family.samples if sample.name == "queue_depth"]
+
+    before = depth(httpx.get(kept).text)
+    site.admin.submit()
+
+    assert (before, depth(httpx.get(kept).text)) == ([0], [0])
+    assert depth(site.admin.request("GET", "//metrics").text) == [1]
+
+
 def test_health_says_whether_the_process_lives_and_can_serve(site: Site) -> None:
     assert site.anonymous.get("//health/live")["status"] == "ok"
     assert site.anonymous.get("//health/ready")["status"] == "ok"

@@ -304,3 +304,58 @@ def test_policy_under_a_used_key_with_other_changes_is_a_conflict(bench: Bench) 
     refused = bench.error(bench.update_queue_policy, "q", lease_ttl_seconds=7, idempotency_key="key")
 
     assert (refused.code, state_of(bench)) == ("idempotency_conflict", before)
+
+
+def test_worker_is_registered_once_under_one_key_and_each_gets_its_own_incarnation(bench: Bench) -> None:
+    first = bench.register_worker("w", capabilities=["a"], idempotency_key="first")
+    other = bench.register_worker("w", capabilities=["b"], idempotency_key="second")
+    before = state_of(bench)
+
+    again = bench.register_worker("w", capabilities=["a"], idempotency_key="first")
+
+    assert (again.uid, again.incarnation, other.incarnation) == (first.uid, first.incarnation, first.incarnation + 1)
+    assert state_of(bench) == before
+    assert bench.error(bench.heartbeat_worker, again, incarnation=again.incarnation).code == "worker_superseded"
+
+
+def test_registration_under_a_used_key_with_another_specification_is_a_conflict(bench: Bench) -> None:
+    bench.register_worker("w", capabilities=["a"], idempotency_key="key")
+    before = state_of(bench)
+
+    refused = bench.error(bench.register_worker, "w", capabilities=["b"], idempotency_key="key")
+
+    assert (refused.code, state_of(bench)) == ("idempotency_conflict", before)
+
+
+def test_queue_is_retired_once_under_one_key_and_its_replacement_is_left_alone(bench: Bench) -> None:
+    bench.define_queue("q")
+    first = bench.retire_queue("q", reason="moved", idempotency_key="key")
+    assert bench.retire_queue("q", reason="moved", idempotency_key="key") == first
+    bench.define_queue("q", lease_ttl_seconds=5)
+    before = state_of(bench)
+
+    again = bench.retire_queue("q", reason="moved", idempotency_key="key")
+
+    assert (again, state_of(bench)) == (first, before)
+    assert bench.queue("q").retired_at is None
+
+
+def test_retirement_under_a_used_key_with_another_reason_is_a_conflict(bench: Bench) -> None:
+    bench.define_queue("q")
+    bench.retire_queue("q", reason="moved", idempotency_key="key")
+    bench.define_queue("q")
+    before = state_of(bench)
+
+    refused = bench.error(bench.retire_queue, "q", reason="gone", idempotency_key="key")
+
+    assert (refused.code, state_of(bench)) == ("idempotency_conflict", before)
+
+
+def test_template_is_the_same_however_often_it_is_defined(bench: Bench) -> None:
+    first = bench.define_template("content/material/tube/1.0", {"type": "object"})
+    before = state_of(bench)
+
+    again = bench.define_template("content/material/tube/1.0", {"type": "object"})
+    refused = bench.error(bench.define_template, "content/material/tube/1.0", {"type": "array"})
+
+    assert (again, refused.code, state_of(bench)) == (first, "already_exists", before)

@@ -380,3 +380,17 @@ def test_queue_defines_the_templates_that_it_serves(bench: Bench) -> None:
     bench.define_queue("q", subject_template_codes=("specimen/1.0",))
 
     assert bench.state(bench.subject(template="specimen/1.0")) == "READY"
+
+
+@pytest.mark.parametrize("queue_key", ["lab/items", "lab/samples", "items/samples"])
+def test_key_that_ends_as_what_is_in_a_queue_is_refused(bench: Bench, queue_key: str) -> None:
+
+    refused = bench.error(bench.define_queue, queue_key)
+
+    assert (refused.code, bench.queue(queue_key)) == ("invalid_request", None)
+    assert "Choose another key" in refused.hint
+
+
+@pytest.mark.parametrize("queue_key", ["items", "samples", "lab/items/2"])
+def test_key_that_only_holds_these_words_is_taken(bench: Bench, queue_key: str) -> None:
+    assert bench.define_queue(queue_key).queue_key == queue_key

@@ -16,10 +16,10 @@ from tenure.api.authentication import GatewayOf
 from tenure.api.metrics_reader import MetricsReader
 from tenure.api.queue_metrics import exposed
 from tenure.api.runtime_metrics import RuntimeMetrics
+from tenure.api.scraping import Scraping
 from tenure.api.subscription_metrics import told
 from tenure.ledger.subscriptions import subscriptions
 from tenure.model.errors import StoreUnavailable, TenureError
-from tenure.sdk import operations as ops
 from tenure.store.postgres.migrate import pending
 
 router = APIRouter(tags=["server"])
@@ -75,9 +75,13 @@ async def ready(gateway: GatewayOf) -> Answer:
                404: {"description": "It is open to anybody, and its tenant is not there yet."}},
 )  # fmt: skip
 async def metrics(request: Request, identity: MetricsReader, gateway: GatewayOf) -> Response:
-    """S1's sixteen metrics of each queue of the tenant, exact; and requests, connections, event loop and process."""
+    """S1's sixteen metrics of each queue of the tenant, exact; and requests, connections, event loop and process.
+
+    The numbers of queues are a second old at most: who scrapes at the same time shares one count.
+    """
     runtime: RuntimeMetrics = request.app.state.runtime_metrics
-    counts = await gateway.perform(identity, ops.metrics)
+    scraping: Scraping = request.app.state.scraping
+    counts = await scraping.counts(identity)
     standings = await gateway.perform(identity, subscriptions)
     body = exposed(identity.tenant_key, counts) + told(identity.tenant_key, standings)
     body += generate_latest(runtime.registry)

@@ -98,22 +98,38 @@ def _update(
     return changed
 
 
-def retire_queue(caller: Caller, queue_key: str, reason: str) -> Op[Queue]:
-    """The retired queue: it takes no more claims, and its key is free for a replacement."""
-    op = caller.store.transaction(_retire(caller, queue_key, reason))
-    return told(caller, "retire_queue", op, _describe, queue_key=queue_key)
+def retire_queue(caller: Caller, queue_key: str, reason: str, idempotency_key: str | None = None) -> Op[Queue]:
+    """The retired queue: it takes no more claims, and its key is free for a replacement.
+
+    Sent again under the same idempotency key, it is answered from before and leaves the replacement alone.
+    """
+    key, op = idempotency_key, caller.store.transaction(_retire(caller, queue_key, reason, idempotency_key))
+    return told(caller, "retire_queue", op, _describe, queue_key=queue_key, idempotency_key=key)
 
 
 def _describe(queue: Queue) -> dict[str, Any]:
     return {"queue_key": queue.queue_key, "seq": queue.seq}
 
 
-def _retire(caller: Caller, queue_key: str, reason: str) -> Op[Queue]:
+def _retire(caller: Caller, queue_key: str, reason: str, key: str | None) -> Op[Queue]:
+    if key is not None and (before := (yield from _retired_before(caller, queue_key, reason, key))) is not None:
+        return before
     queue = yield from _locked(caller, queue_key)
     now = yield from caller.store.clock()
     _, head = yield from caller.store.head(queue.uid)
-    retired, fact = decide_retire(queue, reason, now, caller.actor, None, head)
+    retired, fact = decide_retire(queue, reason, now, caller.actor, key, head)
     yield from caller.store.write_queue(retired, fact, new=False)
+    return retired
+
+
+def _retired_before(caller: Caller, queue_key: str, reason: str, key: str) -> Op[Queue | None]:
+    retired = yield from caller.store.retired_queue(caller.tenant, queue_key, key)
+    if retired is None:
+        return None
+    fact = yield from caller.store.prior_fact(retired.uid, (ft.QUEUE_RETIRED,), key)
+    if fact is None or fact.payload_hash != payload_hash({"reason": reason}):
+        raise IdempotencyConflict("This idempotency key was used before with another reason.", "Use a new key.",
+                                  idempotency_key=key)  # fmt: skip
     return retired
 
 

@@ -9,6 +9,7 @@ from tenure.engine.logging import told
 from tenure.model import fact_types as ft
 from tenure.model.decisions.workers import decide_register, decide_status
 from tenure.model.errors import AlreadyExists, Forbidden, IdempotencyConflict, NotFound, WorkerSuperseded
+from tenure.model.fact import Fact
 from tenure.model.fact_types import REGISTRY
 from tenure.model.json_text import payload_hash
 from tenure.model.states import WorkerStatus
@@ -16,37 +17,51 @@ from tenure.model.worker import Worker, WorkerSpec
 from tenure.store.operation import Op
 
 
-def register_worker(caller: Caller, spec: WorkerSpec) -> Op[Worker]:
+def register_worker(caller: Caller, spec: WorkerSpec, idempotency_key: str | None = None) -> Op[Worker]:
     """The worker of that key, created or taken over: this process is now its newest incarnation.
 
-    ``Forbidden`` where the caller is a principal and the worker another's (S1 section 10.4).
+    Sent again under the same idempotency key, it is answered with the incarnation of the first time, even where another
+    process has taken the worker over since. ``Forbidden`` where the caller is a principal and the worker another's
+    (S1 section 10.4).
     """
-    return told(caller, "register_worker", _registered(caller, spec), _describe)
+    key = idempotency_key
+    return told(caller, "register_worker", _registered(caller, spec, key), _describe, idempotency_key=key)
 
 
-def _registered(caller: Caller, spec: WorkerSpec) -> Op[Worker]:
+def _registered(caller: Caller, spec: WorkerSpec, key: str | None) -> Op[Worker]:
     try:
-        return (yield from caller.store.transaction(_register(caller, spec)))
+        return (yield from caller.store.transaction(_register(caller, spec, key)))
     except AlreadyExists:
         # Another process registered the key at the same moment: now it is there to be taken over.
-        return (yield from caller.store.transaction(_register(caller, spec)))
+        return (yield from caller.store.transaction(_register(caller, spec, key)))
 
 
-def _register(caller: Caller, spec: WorkerSpec) -> Op[Worker]:
+def _register(caller: Caller, spec: WorkerSpec, key: str | None) -> Op[Worker]:
     existing = yield from caller.store.worker(caller.tenant, key=spec.worker_key, lock=True)
     if existing is not None and caller.principal not in (None, existing.owner):
         raise Forbidden(
             f"The worker {spec.worker_key!r} belongs to another principal.",
             "Choose another worker_key, or act as the principal that registered it.", worker_key=spec.worker_key,
         )  # fmt: skip
+    if existing is not None and key is not None:
+        before = yield from caller.store.prior_fact(existing.uid, (ft.WORKER_REGISTERED,), key)
+        if before is not None:
+            return _registered_before(existing, before, spec, key)
     now = yield from caller.store.clock()
     if existing is None:
         uid, head = (yield from caller.store.fresh_uids(1))[0], b""
     else:
         uid, (_, head) = existing.uid, (yield from caller.store.head(existing.uid))
-    worker, fact = decide_register(spec, existing, uid, caller.tenant, now, caller.actor, head, caller.principal)
+    worker, fact = decide_register(spec, existing, uid, caller.tenant, now, caller.actor, head, caller.principal, key)
     yield from caller.store.write_worker(worker, fact, new=existing is None)
     return worker
+
+
+def _registered_before(worker: Worker, before: Fact, spec: WorkerSpec, key: str) -> Worker:
+    if before.payload_hash != payload_hash({"spec": spec.spec()}):
+        raise IdempotencyConflict("This idempotency key was used before with another registration.", "Use a new key.",
+                                  idempotency_key=key)  # fmt: skip
+    return worker.model_copy(update={"incarnation": (before.data or {})["incarnation"]})
 
 
 def heartbeat_worker(caller: Caller, worker: int, incarnation: int, error_class: str | None = None) -> Op[Worker]:

@@ -16,11 +16,21 @@ from tenure.model.json_text import payload_hash
 from tenure.model.queue import MUTABLE, Queue, QueuePolicy
 from tenure.model.requests import invalid
 
+_PARTS = ("/items", "/samples")
+
 
 def decide_define(
     policy: QueuePolicy, uid: int, tenant: int, now: datetime, actor: str, key: str | None
 ) -> tuple[Queue, Fact]:
-    """A new queue and the fact ``queue.defined``."""
+    """A new queue and the fact ``queue.defined``.
+
+    Raises InvalidRequest for a key of which an address, ``/queues/KEY/items``, could not say whether it ends there.
+    """
+    if policy.queue_key.endswith(_PARTS):
+        raise InvalidRequest(
+            f"A queue's key cannot end in {' or '.join(_PARTS)}: {policy.queue_key!r}.",
+            "Over HTTP that is what is in a queue, and how it went. Choose another key.", queue_key=policy.queue_key,
+        )  # fmt: skip
     queue = Queue(**policy.model_dump(), uid=uid, tenant=tenant, revision=1, seq=1, created_at=now)
     return queue, _fact(queue, ft.QUEUE_DEFINED, {"policy": queue.policy()}, now, actor, key, b"")
 

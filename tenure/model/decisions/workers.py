@@ -31,6 +31,7 @@ def decide_register(
     actor: str,
     head: bytes,
     owner: int | None = None,
+    key: str | None = None,
 ) -> tuple[Worker, Fact]:
     """A new worker, or the next incarnation of one: from now on only this one may claim, beat and renew.
 
@@ -52,7 +53,7 @@ def decide_register(
         )  # fmt: skip
     data = {"spec": worker.spec(), "incarnation": worker.incarnation}
     data |= {"owner": worker.owner} if worker.owner is not None else {}
-    return worker, _fact(worker, ft.WORKER_REGISTERED, data, now, actor, None, head)
+    return worker, _fact(worker, ft.WORKER_REGISTERED, data, now, actor, key, head, {"spec": worker.spec()})
 
 
 def decide_status(
@@ -77,12 +78,13 @@ def decide_status(
 
 
 def _fact(
-    worker: Worker, type_: str, data: dict[str, Any], now: datetime, actor: str, key: str | None, head: bytes
-) -> Fact:
+    worker: Worker, type_: str, data: dict[str, Any], now: datetime, actor: str, key: str | None, head: bytes,
+    asked: dict[str, Any] | None = None,
+) -> Fact:  # fmt: skip
     check_data(data)
     fact = Fact(
         thread=worker.uid, seq=worker.seq, type=type_, at=now, tenant=worker.tenant, actor=actor,
         revision=worker.revision, worker=worker.uid, data=data, idempotency_key=key,
-        payload_hash=payload_hash(data) if key else None,
+        payload_hash=payload_hash(data if asked is None else asked) if key else None,
     )  # fmt: skip
     return replace(fact, hash=fact.content_hash(head))

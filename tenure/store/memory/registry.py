@@ -117,6 +117,19 @@ class Registry(Room):
         return beaten
 
     @operation
+    def retired_queue(self, tenant: int, queue_key: str, idempotency_key: str) -> Queue | None:
+        """See ``Store.retired_queue``."""
+        retired = (
+            q for q in self._data.queues.values()
+            if q.tenant == tenant and q.queue_key == queue_key and q.retired_at is not None
+        )  # fmt: skip
+        return next((q for q in retired if self._retired_under(q.uid, idempotency_key)), None)
+
+    def _retired_under(self, queue: int, key: str) -> bool:
+        facts = self._data.facts.get(queue, ())
+        return any(f.type == ft.QUEUE_RETIRED and f.idempotency_key == key for f in facts)
+
+    @operation
     def prior_fact(self, thread: int, types: Sequence[str], idempotency_key: str) -> Fact | None:
         """See ``Store.prior_fact``."""
         facts = self._data.facts.get(thread, ())

@@ -137,6 +137,11 @@ class Registry:
         found = yield Statement("beat", params)
         return rows.worker(found[0]) if found else None
 
+    def retired_queue(self, tenant: int, queue_key: str, idempotency_key: str) -> Op[Queue | None]:
+        """See ``Store.retired_queue``."""
+        found = yield Statement("retired_queue", {"tenant": tenant, "queue_key": queue_key, "key": idempotency_key})
+        return rows.queue(found[0]) if found else None
+
     def prior_fact(self, thread: int, types: Sequence[str], idempotency_key: str) -> Op[Fact | None]:
         """See ``Store.prior_fact``."""
         found = yield Statement("prior_fact", {"thread": thread, "types": list(types), "key": idempotency_key})

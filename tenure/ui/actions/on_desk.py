@@ -171,13 +171,14 @@ def register(visitor: Visitor, present: Any, holding: int) -> Action:
     """Say what the person can do and where: it decides which queues may give work."""
 
     async def perform(values: Values, key: str) -> Done:
+        tags: dict[str, Any] = {name: _tags(values, name) for name in _TAGS}
         worker = await visitor.act(
             Permission.WORK,
             lambda caller: ops.register_worker(
-                caller, desk.key_of(caller.actor), worker_type="HUMAN_SESSION", host="/ui",
+                caller, desk.key_of(caller.actor), idempotency_key=key, worker_type="HUMAN_SESSION", host="/ui",
                 display_name=visitor.identity.principal.display_name, heartbeat_ttl_seconds=desk.HEARTBEAT_SECONDS,
                 max_concurrent_leases=int(values.get("limit") or desk.MAX_LEASES),
-                **{name: _tags(values, name) for name in _TAGS},
+                **tags,
             ),
         )  # fmt: skip
         return Done("Your desk is set up.", places.worker(worker.uid, worker.seq), f"Fact #{worker.seq}")

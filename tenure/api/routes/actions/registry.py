@@ -46,8 +46,10 @@ async def retire_queue(
     body: RetireQueueBody, identity: Admin, gateway: GatewayOf, idempotency_key: IdempotencyKeyHeader = None
 ) -> Answer:
     """It takes no more claims; what waits in it waits for a queue of the same key, or to be requeued."""
-    body.keyed(idempotency_key)
-    return await answered(gateway, identity, lambda caller: queues.retire_queue(caller, body.queue_key, body.reason))
+    key = body.keyed(idempotency_key)
+    return await answered(
+        gateway, identity, lambda caller: queues.retire_queue(caller, body.queue_key, body.reason, key)
+    )
 
 
 @router.post("/define-template", operation_id="define_template", summary="Define a kind of subject",
@@ -55,7 +57,10 @@ async def retire_queue(
 async def define_template(
     body: DefineTemplateBody, identity: Admin, gateway: GatewayOf, idempotency_key: IdempotencyKeyHeader = None
 ) -> Answer:
-    """The same definition again changes nothing; another schema under the same code is `already_exists`."""
+    """The same definition again changes nothing; another schema under the same code is `already_exists`.
+
+    So the code makes it idempotent, with an idempotency key or without one.
+    """
     body.keyed(idempotency_key)
     return await answered(
         gateway, identity, lambda caller: queues.define_template(caller, body.code, body.properties_schema)

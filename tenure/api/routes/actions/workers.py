@@ -18,7 +18,7 @@ from tenure.api.schemas.worker import WorkerShown, shown
 from tenure.api.sweeping import Sweeping
 from tenure.engine.actions import workers
 from tenure.engine.caller import Caller
-from tenure.model.errors import Forbidden
+from tenure.model.errors import Forbidden, InvalidRequest
 from tenure.model.principal import Identity
 from tenure.model.requests import validated
 from tenure.model.roles import Permission
@@ -45,15 +45,18 @@ async def _answered(gateway: Gateway, identity: Identity, make: Callable[[Caller
 async def register_worker(
     body: RegisterWorkerBody, identity: WorkerIdentity, gateway: GatewayOf, idempotency_key: IdempotencyKeyHeader = None
 ) -> Answer:
-    """Creates the worker, or takes its key over: then only the newest registration may claim, beat and renew."""
-    body.keyed(idempotency_key)
+    """Creates the worker, or takes its key over: then only the newest registration may claim, beat and renew.
+
+    Sent again with the same Idempotency-Key, it is answered with the incarnation of the first time.
+    """
+    key = body.keyed(idempotency_key)
     spec = validated(WorkerSpec, **body.given())
     if any(capability.startswith(NODE_CAPABILITY) for capability in spec.capabilities):
         raise Forbidden(
             f"A worker does not name itself a management node ({NODE_CAPABILITY}NODE).",
             "Leave that capability out; an admin defines nodes: tenure node define.",
         )
-    return await _answered(gateway, identity, lambda caller: workers.register_worker(caller, spec))
+    return await _answered(gateway, identity, lambda caller: workers.register_worker(caller, spec, key))
 
 
 @router.post("/heartbeat-worker", operation_id="heartbeat_worker", summary="Say that a worker is alive",
@@ -62,8 +65,14 @@ async def heartbeat_worker(
     body: HeartbeatBody, request: Request, identity: WorkerIdentity, gateway: GatewayOf,
     idempotency_key: IdempotencyKeyHeader = None,
 ) -> Answer:  # fmt: skip
-    """The worker as it stands, so that it learns that it is to drain. Beat at a third of heartbeat_ttl_seconds."""
-    body.keyed(idempotency_key)
+    """The worker as it stands, so that it learns that it is to drain. Beat at a third of heartbeat_ttl_seconds.
+
+    A beat is the same however often it is sent, and each counts from when it comes in: it takes no idempotency key.
+    """
+    if body.keyed(idempotency_key) is not None:
+        raise InvalidRequest(
+            "Idempotency-Key: a heartbeat takes none.", "Send each beat without one; to send one twice does no harm."
+        )
     await require_own_worker(gateway, identity, body.worker_euid)
     answer = await _answered(
         gateway, identity,
