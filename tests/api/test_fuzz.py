@@ -17,7 +17,7 @@ from tenure.model import euid
 from tests.api.conftest import Running, Site
 from tests.api.documented import the_document
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
 #: EUIDs of objects that are there while the fuzzer runs.
 _there: list[str] = []
