@@ -7,6 +7,7 @@ from (
     union all select uid, tenant, seq, head from tenure.principal
     union all select uid, uid, seq, head from tenure.tenant
     union all select uid, tenant, seq, head from tenure.schedule
+    union all select uid, tenant, seq, head from tenure.subscription
     union all select uid, tenant, seq, head from tenure.management_node
     union all select uid, tenant, seq, head from tenure.workflow) o
 where o.uid > %(after)s and (%(tenant)s::bigint is null or o.tenant = %(tenant)s)
