@@ -23,6 +23,7 @@ from tenure.sdk.http.async_line import AsyncLine
 from tenure.sdk.http.call import Call
 from tenure.sdk.http.line import Line
 from tenure.sdk.http.reaching import Reaching, refuse
+from tenure.sdk.inbox import Inbox
 from tenure.sdk.session import KEEPALIVES, Rest, Session, clock_setting, opened, opened_async, reachable
 from tenure.sdk.settings import DEFAULT_TENANT, Clock, Settings, resolve
 from tenure.sdk.tasks import TaskRegistry
@@ -51,7 +52,7 @@ def _none_free(seconds: float) -> StoreUnavailable:
     )
 
 
-class Tenure(Actions, TaskRegistry, Reaching):
+class Tenure(Actions, TaskRegistry, Inbox, Reaching):
     """The sync client. Threads may share it.
 
     ``dsn`` names a PostgreSQL 15 or newer; without one (and without ``TENURE_DSN``) the embedded server is used.
@@ -67,6 +68,7 @@ class Tenure(Actions, TaskRegistry, Reaching):
         token: str | None = None,
     ) -> None:  # fmt: skip
         TaskRegistry.__init__(self)
+        Inbox.__init__(self)
         Reaching.__init__(self, dsn, url, token)
         self._given = (dsn, tenant, actor, clock, notify)
         self._create_tenant = create_tenant
@@ -218,7 +220,7 @@ class Within(Tenure):
         return run(self.connection, make(caller), prepare=False)
 
 
-class AsyncTenure(Actions, TaskRegistry, Reaching):
+class AsyncTenure(Actions, TaskRegistry, Inbox, Reaching):
     """The async client: the same actions, awaited."""
 
     def __init__(
@@ -227,6 +229,7 @@ class AsyncTenure(Actions, TaskRegistry, Reaching):
         token: str | None = None,
     ) -> None:  # fmt: skip
         TaskRegistry.__init__(self)
+        Inbox.__init__(self)
         Reaching.__init__(self, dsn, url, token)
         self._given = (dsn, tenant, actor, clock, notify)
         self._create_tenant = create_tenant

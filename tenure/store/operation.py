@@ -6,7 +6,7 @@ A store's methods and the engine's actions are such generators; a small sync or 
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -54,7 +54,17 @@ class Landing:
     ticket: Any
 
 
-Step = Statement | Begin | Commit | Rollback | Ahead | Landing
+@dataclass(frozen=True, slots=True)
+class Calling:
+    """Call a function of the caller's with the connection, within the transaction; answered with what it gives.
+
+    Where the runner is async, what can be awaited is.
+    """
+
+    function: Callable[[Any], Any]
+
+
+Step = Statement | Begin | Commit | Rollback | Ahead | Landing | Calling
 Rows = Sequence[Any]
 Op = Generator[Step, Any, T]
 

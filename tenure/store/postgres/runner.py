@@ -7,6 +7,7 @@ caller does commits or fails as one with what Tenure does.
 from __future__ import annotations
 
 import asyncio
+import inspect
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -14,7 +15,7 @@ import psycopg
 from psycopg.pq import TransactionStatus
 from psycopg.rows import dict_row, tuple_row
 
-from tenure.store.operation import Ahead, Begin, Commit, Landing, Op, Rollback, Statement, Step
+from tenure.store.operation import Ahead, Begin, Calling, Commit, Landing, Op, Rollback, Statement, Step
 from tenure.store.postgres.statements import text
 from tenure.store.postgres.translation import transient, translated
 
@@ -56,6 +57,8 @@ def run(connection: psycopg.Connection[Any], op: Op[T], *, prepare: bool = True)
             return perform(step.statement)  # a blocking connection cannot go on meanwhile
         if isinstance(step, Landing):
             return step.ticket
+        if isinstance(step, Calling):
+            return step.function(connection)
         connection.execute(frames.sql(step), prepare=False)
         return None
 
@@ -64,7 +67,7 @@ def run(connection: psycopg.Connection[Any], op: Op[T], *, prepare: bool = True)
         while True:
             try:
                 answer = perform(step)
-            except psycopg.Error as error:
+            except Exception as error:
                 step = op.throw(error)
             else:
                 step = op.send(answer)
@@ -95,6 +98,9 @@ async def run_async(connection: psycopg.AsyncConnection[Any], op: Op[T], *, prep
             return flights[-1]
         if isinstance(step, Landing):
             return await step.ticket
+        if isinstance(step, Calling):
+            given = step.function(connection)
+            return await given if inspect.isawaitable(given) else given
         if isinstance(step, Rollback):
             await asyncio.gather(*flights, return_exceptions=True)
         await connection.execute(frames.sql(step), prepare=False)
@@ -105,7 +111,7 @@ async def run_async(connection: psycopg.AsyncConnection[Any], op: Op[T], *, prep
         while True:
             try:
                 answer = await perform(step)
-            except psycopg.Error as error:
+            except Exception as error:
                 step = op.throw(error)
             else:
                 step = op.send(answer)
