@@ -11,6 +11,7 @@ from tenure import __version__
 from tenure.api import identity, openapi, problem
 from tenure.api.body_limit import BodyLimit
 from tenure.api.gateway import Gateway
+from tenure.api.live.collecting import Collecting
 from tenure.api.live.following import Following
 from tenure.api.live.waiting import Waiting
 from tenure.api.relaying import Relaying
@@ -92,6 +93,7 @@ def create_application(settings: ServerSettings) -> FastAPI:
     application.state.runtime_metrics = runtime
     application.state.scraping = Scraping(gateway, settings.metrics_age_seconds)
     application.state.sweeping = Sweeping(gateway)
+    application.state.collecting = Collecting(gateway)
     problem.install(application)
     openapi.install(application)
     application.add_middleware(BodyLimit, most=settings.max_body_bytes)

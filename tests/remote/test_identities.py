@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import logging
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+import httpx
 import pytest
 
 from tests.remote.border import Border, R
@@ -139,3 +141,23 @@ def test_an_event_id_that_comes_with_another_content_is_a_replay_and_is_kept_as_
     answer = border.report({**first, "state": "running"})
     assert (answer.status_code, answer.json()["outcome"], answer.json()["state"]) == (200, "duplicate", "accepted")
     assert [r["code"] for r in border.history(work["submission_id"])["refusals"]] == ["event_id_reused"]
+
+
+def test_events_that_come_at_once_are_written_together_and_answered_each_for_itself(border: Border) -> None:
+    for _ in range(12):
+        border.submit()
+    works = border.poll(accepting=12)["work"]
+    events = [border.event(work, "accepted") for work in works]
+    events += [border.event(works[0], "completed"), border.event(works[1], "running", tenant_id="another"), events[2]]
+
+    with ThreadPoolExecutor(15) as threads:
+        answers = list(threads.map(lambda event: httpx.post(
+            f"{border.site.server.url}/api/v1/remote/events", json=event, timeout=30,
+            headers={"Authorization": f"Bearer {border.emitter.secret}"},
+        ), events))  # fmt: skip
+
+    said = [(a.status_code, a.json().get("outcome") or a.json()["code"]) for a in answers]
+    assert said[12:14] == [(409, "invalid_transition"), (403, "forbidden")]
+    assert sorted(said[n] for n in (2, 14)) == [(200, "applied"), (200, "duplicate")]
+    assert {said[n] for n in range(12) if n != 2} == {(200, "applied")}
+    assert {border.state(work["submission_id"]) for work in works} == {"WAITING_EXTERNAL"}

@@ -9,14 +9,15 @@ from fastapi import APIRouter, Request, Response
 from fastapi.exceptions import RequestValidationError
 from pydantic import ValidationError
 
-from tenure.api.answers import Answer, answered
+from tenure.api.answers import Answer
 from tenure.api.authentication import GatewayOf, NodeIdentity
 from tenure.api.body import JsonRoute
+from tenure.api.live.collecting import Collecting, raised
 from tenure.api.schemas.remote import EventsBody
 from tenure.engine.caller import Caller
 from tenure.model.errors import InvalidRequest, TenureError
 from tenure.remote.engine.events_log import log_event
-from tenure.remote.engine.receiving import Outcome, receive_event, receive_events
+from tenure.remote.engine.receiving import Outcome, receive_events, tell_outcome
 from tenure.remote.model.contracts import EventReceived, EventResult, EventResults, ExecutionEvent
 from tenure.remote.model.errors import InvalidEvent
 from tenure.sdk.public_form import public
@@ -53,13 +54,16 @@ _batches = APIRouter(route_class=JsonRoute)
 
 @_single.post("/events", operation_id="receive_event", summary="Report how an execution stands",
               response_model=EventReceived)  # fmt: skip
-async def receive_one(body: ExecutionEvent, identity: NodeIdentity, gateway: GatewayOf) -> Answer:
+async def receive_one(body: ExecutionEvent, request: Request, identity: NodeIdentity) -> Answer:
     """Of the node that one is bound to. An event_id that came before is answered with success and does nothing.
 
     Anything but 200 means that nothing was changed. 409 `invalid_transition` is final for that event; a 5xx, or no answer, is
     to be sent again as it is.
     """
-    return await answered(gateway, identity, lambda caller: receive_event(caller, body))
+    collecting: Collecting = request.app.state.collecting
+    outcome = await collecting.take_in(identity, body)
+    tell_outcome(body, outcome)
+    return Answer(public(raised(outcome)))
 
 
 @_batches.post("/events/batch", operation_id="receive_events", summary="Report many events",

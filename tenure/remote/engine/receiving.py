@@ -39,6 +39,22 @@ def receive_events(caller: Caller, events: Sequence[ExecutionEvent]) -> Op[list[
     A caller that is a principal reports for the node that it is bound to; one that is trusted, for any. Raises Forbidden
     where the principal is bound to no node.
     """
+    outcomes = yield from take_in(caller, events)
+    for event, outcome in zip(events, outcomes, strict=True):
+        tell_outcome(event, outcome)
+    return outcomes
+
+
+def tell_outcome(event: ExecutionEvent, outcome: Outcome) -> None:
+    """Write the line of an event."""
+    if isinstance(outcome, TenureError):
+        log_event(event.wire(), "refused", outcome.code)
+    else:
+        log_event(event.wire(), str(outcome.outcome), projection_state=str(outcome.projection_state))
+
+
+def take_in(caller: Caller, events: Sequence[ExecutionEvent]) -> Op[list[Outcome]]:
+    """The same without the lines, for whoever writes them himself."""
     storage = remote_of(caller).storage
     node = None
     if caller.principal is not None:
@@ -49,20 +65,7 @@ def receive_events(caller: Caller, events: Sequence[ExecutionEvent]) -> Op[list[
     for first in range(0, len(events), CHUNK):
         chunk = events[first : first + CHUNK]
         outcomes += yield from caller.store.transaction(_Receiving(caller, node).receive(chunk))
-    for event, outcome in zip(events, outcomes, strict=True):
-        if isinstance(outcome, TenureError):
-            log_event(event.wire(), "refused", outcome.code)
-        else:
-            log_event(event.wire(), str(outcome.outcome), projection_state=str(outcome.projection_state))
     return outcomes
-
-
-def receive_event(caller: Caller, event: ExecutionEvent) -> Op[EventReceived]:
-    """The single form; raises what the set form returns as error."""
-    outcome = (yield from receive_events(caller, [event]))[0]
-    if isinstance(outcome, TenureError):
-        raise outcome
-    return outcome
 
 
 @dataclass(slots=True)
