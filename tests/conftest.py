@@ -1,4 +1,7 @@
-"""One embedded PostgreSQL for the whole run, and a database of its own for each test that asks for one."""
+"""One PostgreSQL for the whole run, and a database of its own for each test that asks for one.
+
+It is the embedded one, or that of ``TENURE_TEST_DSN`` (a superuser's), so that other versions can be tried.
+"""
 
 from __future__ import annotations
 
@@ -83,9 +86,10 @@ def pg_cluster(short_folder: Path, quick_folder: Path) -> Iterator[Cluster]:
 
 
 @pytest.fixture(scope="session")
-def pg_server(pg_cluster: Cluster) -> str:
+def pg_server(request: pytest.FixtureRequest) -> str:
     """The DSN of a superuser on the shared server."""
-    return pg_cluster.dsn
+    given = os.environ.get("TENURE_TEST_DSN")
+    return given if given else str(request.getfixturevalue("pg_cluster").dsn)
 
 
 @pytest.fixture
@@ -120,12 +124,13 @@ def database(admin: psycopg.Connection, pg_server: str) -> Iterator[str]:
 
 
 @pytest.fixture(scope="session")
-def migrated_template(admin: psycopg.Connection, pg_server: str) -> str:
+def migrated_template(admin: psycopg.Connection, pg_server: str) -> Iterator[str]:
     """The name of a database that is migrated once and then only copied."""
-    name = "migrated_template"
+    name = f"template{os.getpid()}"
     admin.execute(sql.SQL("create database {} template template0").format(sql.Identifier(name)))
     migrate(with_database(pg_server, name))
-    return name
+    yield name
+    admin.execute(sql.SQL("drop database {} with (force)").format(sql.Identifier(name)))
 
 
 @pytest.fixture
@@ -145,9 +150,12 @@ def fresh_database(admin: psycopg.Connection, server: str, template: str) -> Ite
 
 
 @pytest.fixture(scope="session")
-def psql(pg_cluster: Cluster) -> Callable[[str, str], str]:
+def psql(request: pytest.FixtureRequest) -> Callable[[str, str], str]:
     """Runs a script with the psql that belongs to the server: ``psql(dsn, script)`` gives what it printed."""
-    program = pg_cluster.installation.program("psql")
+    if os.environ.get("TENURE_TEST_DSN"):
+        program = shutil.which("psql") or pytest.skip("psql is not installed")
+    else:
+        program = request.getfixturevalue("pg_cluster").installation.program("psql")
 
     def run(dsn: str, script: str) -> str:
         command = [program, "--no-psqlrc", "--quiet", dsn]
@@ -157,11 +165,14 @@ def psql(pg_cluster: Cluster) -> Callable[[str, str], str]:
 
 
 @pytest.fixture(scope="session")
-def pooled(pg_cluster: Cluster, short_folder: Path) -> Iterator[Callable[[str], str]]:
+def pooled(request: pytest.FixtureRequest, short_folder: Path) -> Iterator[Callable[[str], str]]:
     """Turns a DSN of the shared server into one that goes through PgBouncer in transaction mode."""
+    if os.environ.get("TENURE_TEST_DSN"):
+        pytest.skip("PgBouncer is put before the embedded server only")
     program = shutil.which("pgbouncer", path=f"{os.environ['PATH']}:/usr/sbin")
     if program is None:
         pytest.skip("PgBouncer is not installed (Debian: apt-get install pgbouncer)")
+    pg_cluster: Cluster = request.getfixturevalue("pg_cluster")
     server = conninfo_to_dict(pg_cluster.dsn)
     account = account_for(pg_cluster.data_dir)
     folder = short_folder / "pgbouncer"

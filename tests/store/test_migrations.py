@@ -13,7 +13,6 @@ import pytest
 from psycopg import sql
 from psycopg.conninfo import conninfo_to_dict
 
-from tenure.embedded import Cluster
 from tenure.model.errors import StoreUnavailable
 from tenure.store.postgres import migrate as runner
 from tenure.store.postgres.migrate import known, migrate, pending, render_sql
@@ -236,7 +235,7 @@ def test_files_out_of_order_are_refused(tmp_path: Path, names: list[str]) -> Non
 
 
 def test_rendered_script_run_by_psql_gives_the_same_catalog(
-    database: str, steps: Path, admin: psycopg.Connection, pg_cluster: Cluster, psql: Callable[[str, str], str]
+    database: str, steps: Path, psql: Callable[[str, str], str]
 ) -> None:
     psql(database, render_sql(folder=steps))
 

@@ -76,7 +76,13 @@ create table journal_checkpoint (
     state jsonb not null
 ) with (fillfactor = 50);
 
-alter table execution add column in_run boolean not null default false;
+-- Step by step: with a default at once, PostgreSQL before 18 refuses the column, since functions take rows of this table.
+alter table execution add column in_run boolean;
+alter table execution alter column in_run set default false;
+alter table execution disable trigger user;
+update execution set in_run = false;
+alter table execution enable trigger user;
+alter table execution alter column in_run set not null;
 
 -- The length of a thread whose owner is not a subject.
 create or replace function thread_length(thread bigint) returns int language sql stable
