@@ -1,4 +1,4 @@
-"""What becomes of an event and of its receiver when a delivery succeeds or fails (design 05, Out; docs/decisions/0015).
+"""What becomes of an event and of its receiver when a delivery succeeds or fails (design 05, Out; docs/decisions/0016).
 
 An event is given up only where that says something about the event: the receiver refused it, or others got through while it
 did not. A receiver that is away as a whole is waited for, however long it takes, and nothing is given up meanwhile.

@@ -1,4 +1,4 @@
--- Subscriptions: which events leave, where to, and how far each has come (design 05, Out; docs/decisions/0015).
+-- Subscriptions: which events leave, where to, and how far each has come (design 05, Out; docs/decisions/0016).
 
 -- What a subscription says is its spec; what the law looks at is taken from it. Each owns a thread.
 create table subscription (
