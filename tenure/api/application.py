@@ -33,7 +33,7 @@ from tenure.api.routes import (
     workers,
     workflows,
 )
-from tenure.api.routes.actions import batch, claim, holding, operating, registry, steering
+from tenure.api.routes.actions import batch, claim, coding, holding, operating, registry, steering
 from tenure.api.routes.actions import workers as worker_actions
 from tenure.api.runtime_metrics import PREFIX, MeasureRequests, RuntimeMetrics
 from tenure.api.scraping import Scraping
@@ -44,7 +44,7 @@ from tenure.api.telling import TellRequests
 _ROUTERS = (
     queues.router, subjects.router, bulk.router, templates.router, claim.router, batch.router, holding.router, operating.router,
     worker_actions.router, registry.router, workers.router, leases.router, triage.router, ledger.router,
-    workflows.router, runs.router, steering.router, schedules.router,
+    workflows.router, runs.router, steering.router, coding.router, schedules.router,
 )  # fmt: skip
 
 # Put together once for a process: FastAPI works each route out when it is first asked for.

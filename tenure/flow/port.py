@@ -79,6 +79,10 @@ class FlowStorage(Protocol):
         """Put when each of the runs falls due; no fact tells of that, because it follows from the facts."""
         ...
 
+    def adopt(self, tenant: int, subject: int) -> Op[None]:
+        """Mark a subject as standing for a runnable that was planned for it; it never ceases to."""
+        ...
+
     def subjects_of(self, runnables: Sequence[tuple[int, str]]) -> Op[dict[tuple[int, str], tuple[int, bool]]]:
         """By run and runnable key: the subject, and whether it is there."""
         ...

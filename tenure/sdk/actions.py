@@ -126,6 +126,7 @@ class Actions:
     start_run = Action(flow.start_run)
     start_runs = Action(flow.start_runs)
     signal_run = Action(flow.signal_run)
+    signal_job = Action(flow.signal_job)
     cancel_run = Action(flow.cancel_run)
     pause_run = Action(flow.pause_run)
     resume_run = Action(flow.resume_run)

@@ -1,6 +1,7 @@
 """Code-first steps of a task (design 02, Model): what it did is kept, and a retry goes on behind it.
 
-In a plain function these are calls, in a coroutine they are awaited. They work in tasks that are steps of a run.
+In a plain function these are calls, in a coroutine they are awaited. A plain job becomes a run of one step by the first of
+them. What is kept has a name within the job: in another queue that the job goes on to, it is found under the same name.
 """
 
 from __future__ import annotations
@@ -10,17 +11,15 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic_core import PydanticSerializationError, to_jsonable_python
 
-from tenure.engine.caller import Caller
-from tenure.flow.engine import code
-from tenure.flow.engine.code import Holder, Kept
 from tenure.model import euid
 from tenure.model.errors import InvalidPayload, InvalidRequest
 from tenure.sdk.outcomes import Defer
-from tenure.store.operation import Op
+from tenure.sdk.steps import Holding, Steps
+from tenure.sdk.token import Token
 
 if TYPE_CHECKING:
     from tenure.store.records import Claimed
@@ -29,19 +28,11 @@ T = TypeVar("T")
 _LONG = timedelta(days=365)
 
 
-class Ask(Protocol):
-    """Runs an operation where the runs are."""
-
-    def __call__(self, make: Callable[[Caller], Op[T]]) -> Coroutine[Any, Any, T]:
-        """The operation, to be awaited."""
-        ...
-
-
 @dataclass(slots=True)
 class Reach:
     """How the code of one job reaches its run: set by the worker before the handler begins."""
 
-    ask: Ask
+    steps: Steps
     loop: asyncio.AbstractEventLoop
     seen: Counter[str] = field(default_factory=Counter)
     """How often each name was used in this attempt: the places in the code are told apart by their order."""
@@ -52,6 +43,7 @@ class Durable:
 
     __slots__ = ()
     item: Claimed
+    token: Token
     reach: Reach | None
 
     def step(self, name: str, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
@@ -79,12 +71,12 @@ class Durable:
         return self._do(self._start_child(workflow, input if input is not None else {}, key, version))
 
     async def _step(self, name: str, function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
-        before = await self._ask(lambda caller: code.kept(caller, self._holder, name))
+        steps = self._reached().steps
+        before = await self._ask(steps.kept(self._holding, name))
         if before is not None:
             return before.value
         value = await self._call(function, args, kwargs)
-        plain = _plain(name, value)
-        return (await self._ask(lambda caller: code.keep(caller, self._holder, name, plain))).value
+        return (await self._ask(steps.keep(self._holding, name, _plain(name, value)))).value
 
     async def _call(self, function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
         value = function(*args, **kwargs)
@@ -97,31 +89,30 @@ class Durable:
 
     async def _until(self, name: str, seconds: float) -> datetime | None:
         """When a span that began with the first attempt ends; None once it has."""
-        before = await self._ask(lambda caller: code.kept(caller, self._holder, name))
+        steps = self._reached().steps
+        before = await self._ask(steps.kept(self._holding, name))
         if before is None:
-            began = await self._ask(lambda caller: _began(caller, self._holder, name, seconds))
-            before = began
+            before = await self._ask(steps.began(self._holding, name, seconds))
         until = datetime.fromisoformat(before.value)
         return until if until > before.now else None
 
     async def _wait_event(self, name: str, number: int, seconds: float | None) -> Any:
         until = await self._until(f"event {name} {number}", seconds) if seconds is not None else None
-        taken = await self._ask(lambda caller: code.take_signal(caller, self._holder, name, number))
+        taken, now = await self._ask(self._reached().steps.take_signal(self._holding, name, number))
         if taken is not None:
             return taken.value
         if seconds is not None and until is None:
             raise TimeoutError(f"No signal {name!r} came within {seconds:g} s.")
-        far = await self._ask(lambda caller: caller.store.clock())
-        raise Defer(until=until or far + _LONG)
+        raise Defer(until=until or now + _LONG)
 
     async def _start_child(self, workflow: str, value: Any, key: str, version: int | None) -> str:
         plain = _plain(key, value)
-        run = await self._ask(lambda caller: code.start_child(caller, self._holder, workflow, plain, key, version))
+        run = await self._ask(self._reached().steps.start_child(self._holding, workflow, plain, key, version))
         return euid.format_euid(euid.RUN, run)
 
     @property
-    def _holder(self) -> Holder:
-        return Holder(self.item.subject, self.item.lease, self.item.worker)
+    def _holding(self) -> Holding:
+        return Holding(self.item, self.token)
 
     def _reached(self) -> Reach:
         if self.reach is None:
@@ -135,10 +126,9 @@ class Durable:
         seen[name] += 1
         return name if seen[name] == 1 else f"{name}#{seen[name]}"
 
-    async def _ask(self, make: Callable[[Caller], Op[T]]) -> T:
-        reach = self._reached()
-        asked = reach.ask(make)
-        return await asked if _inside(reach.loop) else asyncio.run_coroutine_threadsafe(asked, reach.loop).result()
+    async def _ask(self, asked: Coroutine[Any, Any, T]) -> T:
+        loop = self._reached().loop
+        return await asked if _inside(loop) else asyncio.run_coroutine_threadsafe(asked, loop).result()
 
     def _do(self, work: Coroutine[Any, Any, T]) -> Any:
         """To be awaited in the worker's loop; in a thread it is driven here, so that what it calls runs here."""
@@ -163,11 +153,6 @@ def _inside(loop: asyncio.AbstractEventLoop) -> bool:
         return asyncio.get_running_loop() is loop
     except RuntimeError:
         return False
-
-
-def _began(caller: Caller, holder: Holder, name: str, seconds: float) -> Op[Kept]:
-    now = yield from caller.store.clock()
-    return (yield from code.keep(caller, holder, name, (now + timedelta(seconds=seconds)).isoformat()))
 
 
 def _plain(name: str, value: Any) -> Any:

@@ -17,7 +17,7 @@ from tenure.store.records import Claimed
 class Job(Durable):
     """One claimed subject in the hands of a handler.
 
-    In a step of a run it also keeps what the code did: ``step``, ``sleep``, ``wait_event``, ``start_child``.
+    It also keeps what the code did: ``step``, ``sleep``, ``wait_event``, ``start_child``.
     """
 
     item: Claimed

@@ -108,6 +108,13 @@ def signal_run(
     )
 
 
+def signal_job(
+    caller: Caller, /, subject: SubjectRef, name: str, payload: Any = None, *, idempotency_key: str | None = None
+) -> Op[RunResult]:
+    """Send a signal to the code of a job (``wait_event``): to the run that it is a step of, or that it becomes by this."""
+    return asking.signal_subject(caller, subject_uid(subject), name, payload, idempotency_key=idempotency_key)
+
+
 def cancel_run(caller: Caller, /, run: RunRef, *, reason: str | None = None, **guards: Any) -> Op[RunResult]:
     """Stop a run and its children; what was done is undone where it can be."""
     return asking.cancel(caller, run_uid(run), validated(CancelRun, reason=reason, **guards))

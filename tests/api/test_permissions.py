@@ -39,7 +39,8 @@ WHO_MAY = {
     "retire_worker": WORK,  # its own; an admin any
     "list_workflows": READ, "get_workflow": READ, "get_workflow_graph": READ, "list_runs": READ, "get_run": READ,
     "explain_run": READ, "get_run_graph": READ, "get_run_timeline": READ, "get_run_as_of": READ, "list_schedules": READ,
-    "start_run": SUBMIT, "signal_run": SUBMIT,
+    "start_run": SUBMIT, "signal_run": SUBMIT, "signal_subject": SUBMIT,
+    "find_step": WORK, "keep_step": WORK, "begin_wait": WORK, "take_signal": WORK, "start_child_run": WORK,
     "cancel_run": OPERATE, "pause_run": OPERATE, "resume_run": OPERATE,
     "approve_run": WORK, "reject_run": WORK,  # whom the step names; an operator where it names nobody
     "replay_run": OPERATE, "retry_run": OPERATE,

@@ -232,22 +232,6 @@ def test_coroutines_await_the_same(migrated_database: str, clock: MovableClock) 
     assert asyncio.run(whole()) == ("COMPLETED", [2, 7])
 
 
-def test_a_plain_job_says_how_to_keep_steps(app: Tenure) -> None:
-    said: list[str] = []
-
-    @app.task(queue="q", key="code")
-    def handler(job: Job) -> None:
-        try:
-            job.step("x", lambda: 1)
-        except Exception as error:
-            said.append(str(error))
-
-    app.define_queue("q")
-    handler.submit()
-    drain(app)
-    assert "workflow of one step" in said[0]
-
-
 def holding(lab: FlowLab) -> tuple[Any, Holder]:
     lab.define(task("one"))
     run = lab.start()

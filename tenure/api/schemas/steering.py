@@ -40,6 +40,16 @@ class RunBody(KeyedBody):
     expected_seq: int | None = Field(None, ge=0, lt=2**31, description="The length that its thread must have.")
 
 
+class SignalSubjectBody(KeyedBody):
+    """Send a signal to the code of a job."""
+
+    model_config = _example(subject_euid="SX-YGJ24", name="paid", payload={"amount": 12})
+
+    subject_euid: SubjectEuid
+    name: Name
+    payload: Any = None
+
+
 class SignalBody(RunBody):
     """Send a signal."""
 

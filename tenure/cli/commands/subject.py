@@ -13,6 +13,7 @@ from tenure.cli.arguments import (
     RefOption,
     SubjectArgument,
     json_object,
+    json_value,
     subject_of,
     time_of,
 )  # fmt: skip
@@ -26,6 +27,7 @@ from tenure.terminal.claim import claim_told
 from tenure.terminal.listing import table
 from tenure.terminal.outcome import outcome
 from tenure.terminal.reasons import reasons_told
+from tenure.terminal.runs import run_outcome
 from tenure.terminal.standing import standing_told
 from tenure.terminal.timeline import timeline
 
@@ -186,6 +188,20 @@ def cancel(
     uid = subject_of(call.client, subject, ref)
     result = call.client.cancel(uid, reason=reason, idempotency_key=idempotency_key)
     call.answer(result, outcome(result))
+
+
+@group.command()
+def signal(
+    context: typer.Context, subject: SubjectArgument,
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The signal.")],
+    payload: Annotated[str | None, typer.Option("--payload", metavar="JSON", help="What comes with it; @file, -.")] = None,
+    idempotency_key: KeyOption = None,
+) -> None:  # fmt: skip
+    """Send a signal to the code of a job, which waits for it by wait_event."""
+    call = call_of(context)
+    uid = subject_of(call.client, subject, None)
+    result = call.client.signal_job(uid, name, json_value(payload, "--payload"), idempotency_key=idempotency_key)
+    call.answer(result, run_outcome(result))
 
 
 @group.command()

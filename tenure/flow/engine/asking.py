@@ -35,9 +35,11 @@ from tenure.flow.model.requests import (
     SignalRun,
 )  # fmt: skip
 from tenure.flow.model.state import RunState
+from tenure.model.errors import NotFound, StateConflict
 from tenure.model.json_text import payload_hash
 from tenure.model.principal import PrincipalStatus
 from tenure.store.operation import Op
+from tenure.store.records import Target
 
 Decide = Callable[[RunState, WorkflowDefinition, Any, Context], Decision]
 _ALL = tuple(TYPES)
@@ -87,6 +89,29 @@ def signal(caller: Caller, run: int, name: str, payload: Any = None, *, idempote
             caller.store.transaction(_signal(caller, run, name, payload, idempotency_key, expected_seq)),
         )
     )
+
+
+def signal_subject(
+    caller: Caller, subject: int, name: str, payload: Any = None, *, idempotency_key: str | None = None
+) -> Op[RunResult]:
+    """Send a signal to the code of a job; a plain one becomes a run of one step by it."""
+    op = _signal_subject(caller, subject, name, payload, idempotency_key)
+    return (yield from _told(caller, "signal_run", caller.store.transaction(op)))
+
+
+def _signal_subject(caller: Caller, subject: int, name: str, payload: Any, key: str | None) -> Op[RunResult]:
+    from tenure.flow.engine.adopting import runnable_of_job  # noqa: PLC0415 - it asks runs itself
+
+    thread = (yield from caller.store.load(caller.tenant, [Target((), subject=subject)])).threads.get(subject)
+    if thread is None:
+        raise NotFound("There is no such subject.", "Check its EUID; what belongs to another tenant cannot be seen.")
+    if thread.envelope.terminal:
+        raise StateConflict(
+            f"The subject is {thread.envelope.state}: nothing waits for a signal any more.", "Submit it anew.",
+            actual=str(thread.envelope.state),
+        )  # fmt: skip
+    runnable = yield from runnable_of_job(caller, thread)
+    return (yield from _signal(caller, runnable.run, name, payload, key, None))
 
 
 def migrate(caller: Caller, run: int, version: int, request: MigrateRun) -> Op[RunResult]:

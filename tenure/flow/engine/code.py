@@ -5,11 +5,13 @@ Each is done by the holder of the lease of the runnable's subject, and refused o
 
 from __future__ import annotations
 
+import hmac
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from tenure.engine.caller import Caller
+from tenure.flow.engine.adopting import runnable_of_job
 from tenure.flow.engine.advance import advance
 from tenure.flow.engine.asking import open_run
 from tenure.flow.engine.deciding import input_problem
@@ -22,10 +24,11 @@ from tenure.flow.model.decisions.signal import decide_await
 from tenure.flow.model.facts import ChildStarted, SignalTaken, StepKept
 from tenure.flow.model.requests import AwaitSignal, KeepStep, StartChildRun
 from tenure.flow.rows import RunnableRow
-from tenure.model.errors import InvalidPayload, InvalidRequest, LeaseExpired, NotFound, StaleLease
+from tenure.model.errors import Forbidden, InvalidPayload, LeaseExpired, NotFound, StaleLease
 from tenure.model.fact import Fact
 from tenure.model.json_text import payload_hash
 from tenure.model.requests import validated
+from tenure.model.thread import SubjectThread
 from tenure.store.operation import Op
 from tenure.store.records import Target
 
@@ -37,6 +40,8 @@ class Holder:
     subject: int
     lease: int
     worker: int
+    token_hash: bytes | None = None
+    """What proves that it is the holder that asks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,12 +54,31 @@ class Kept:
 
 def kept(caller: Caller, holder: Holder, name: str) -> Op[Kept | None]:
     """What a former attempt, or this one, has kept under a name."""
-    runnable = yield from _runnable(caller, holder)
+    found = yield from flow_of(caller).storage.runnables_of(caller.tenant, [holder.subject])
+    runnable = found.get(holder.subject)
+    if runnable is None:
+        return None
     key = keep_key(runnable.runnable_key, name)
     fact = yield from caller.store.prior_fact(runnable.run, (StepKept.TYPE,), key)
     if fact is None:
         return None
     return Kept((yield from _value(caller, fact)), (yield from caller.store.clock()))
+
+
+def look(caller: Caller, holder: Holder, name: str) -> Op[Kept | None]:
+    """The same for a holder whose lease is to be proved first."""
+    return (yield from caller.store.transaction(_look(caller, holder, name)))
+
+
+def began(caller: Caller, holder: Holder, name: str, seconds: float) -> Op[Kept]:
+    """Until when a span lasts that began with the first attempt, as ISO 8601 text; it is kept under the name."""
+    now = yield from caller.store.clock()
+    return (yield from keep(caller, holder, name, (now + timedelta(seconds=seconds)).isoformat()))
+
+
+def _look(caller: Caller, holder: Holder, name: str) -> Op[Kept | None]:
+    yield from _held(caller, holder)
+    return (yield from kept(caller, holder, name))
 
 
 def keep(caller: Caller, holder: Holder, name: str, value: Any) -> Op[Kept]:
@@ -68,6 +92,12 @@ def take_signal(caller: Caller, holder: Holder, name: str, number: int) -> Op[Ke
     ``number`` tells the places in the code apart that wait for the same name, so that each takes one, once.
     """
     return (yield from caller.store.transaction(_take_signal(caller, holder, name, number)))
+
+
+def taken(caller: Caller, holder: Holder, name: str, number: int) -> Op[tuple[Kept | None, datetime]]:
+    """``take_signal``, and the store's time."""
+    signal = yield from take_signal(caller, holder, name, number)
+    return signal, (yield from caller.store.clock())
 
 
 def start_child(
@@ -133,7 +163,13 @@ def _start_child(caller: Caller, holder: Holder, name: str, value: Any, child_ke
 
 
 def _enter(caller: Caller, holder: Holder) -> Op[tuple[RunnableRow, Moving]]:
-    """The runnable and its run under lock, for who still holds the lease."""
+    """The runnable and its run under lock, for who still holds the lease; a plain job becomes a run of one step here."""
+    runnable = yield from runnable_of_job(caller, (yield from _held(caller, holder)))
+    return runnable, (yield from open_run(flow_of(caller), caller, runnable.run))
+
+
+def _held(caller: Caller, holder: Holder) -> Op[SubjectThread]:
+    """The subject under lock, for who still holds the lease and proves it."""
     loaded = yield from caller.store.load(caller.tenant, [Target((), subject=holder.subject)])
     thread = loaded.threads.get(holder.subject)
     if thread is None:
@@ -141,20 +177,12 @@ def _enter(caller: Caller, holder: Holder) -> Op[tuple[RunnableRow, Moving]]:
     lease = next((a for a in thread.live_attempts if a.uid == holder.lease and a.worker == holder.worker), None)
     if lease is None:
         raise StaleLease("The lease has ended already.", "Drop the work: it may be with another worker.")
+    proof = loaded.token_hashes.get(holder.lease, b"")
+    if holder.token_hash is not None and not hmac.compare_digest(proof, holder.token_hash):
+        raise Forbidden("The lease is not proved: its token is another.", "Send the token that the claim answered.")
     if lease.expired(loaded.now):
         raise LeaseExpired("The lease has expired; the work may be with another worker.", "Drop the work.")
-    runnable = yield from _runnable(caller, holder)
-    return runnable, (yield from open_run(flow_of(caller), caller, runnable.run))
-
-
-def _runnable(caller: Caller, holder: Holder) -> Op[RunnableRow]:
-    found = yield from flow_of(caller).storage.runnables_of(caller.tenant, [holder.subject])
-    if holder.subject not in found:
-        raise InvalidRequest(
-            "This job is no step of a run, so there is nowhere to keep what it did.",
-            "Start it as a workflow of one step: define it, and start_run instead of submit.",
-        )
-    return found[holder.subject]
+    return thread
 
 
 def _value(caller: Caller, fact: Fact) -> Op[Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
@@ -73,6 +73,8 @@ class Moving:
     payloads: dict[int, Any] = field(default_factory=dict)
     refusals: list[Refusal] = field(default_factory=list)
     replayed: Fact | None = None
+    adopted: Mapping[str, int] = field(default_factory=dict)
+    """Subjects that are there already, by the keys of the runnables that they are to stand for."""
     submitted: int = 0
     """How many subjects were submitted for it."""
 

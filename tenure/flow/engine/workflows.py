@@ -37,6 +37,11 @@ def define_workflow(caller: Caller, definition: WorkflowDefinition | Mapping[str
     return (yield from caller.store.transaction(_define(caller, checked)))
 
 
+def define_alone(caller: Caller, definition: WorkflowDefinition) -> Op[WorkflowRow]:
+    """The same for work that is in its queue already, which is left as it is. Within a transaction."""
+    return _define(caller, check(definition, _schema_problem), queues=False)
+
+
 def retire_workflow(caller: Caller, name: str, version: int, *, reason: str | None = None) -> Op[WorkflowRow]:
     """Take a version out of use: no run starts with it any more; those that go by it go on."""
     return (yield from caller.store.transaction(_retire(caller, name, version, reason)))
@@ -61,7 +66,7 @@ def unknown(name: str, version: int | None) -> WorkflowUnknown:
     return WorkflowUnknown(f"There is no workflow {what}.", "Define it first, or correct the name.", workflow=name)
 
 
-def _define(caller: Caller, definition: WorkflowDefinition) -> Op[WorkflowRow]:
+def _define(caller: Caller, definition: WorkflowDefinition, *, queues: bool = True) -> Op[WorkflowRow]:
     storage = flow_of(caller).storage
     for attempt in (1, 2):
         known = yield from storage.workflow(caller.tenant, definition.name, definition.version)
@@ -73,7 +78,7 @@ def _define(caller: Caller, definition: WorkflowDefinition) -> Op[WorkflowRow]:
                     workflow=definition.name, version=definition.version,
                 )  # fmt: skip
             return known
-        if attempt == 1:
+        if attempt == 1 and queues:
             yield from _queues(caller, definition)
         row, fact = yield from _born(caller, definition)
         if (yield from storage.write_workflow(row, fact, new=True)):

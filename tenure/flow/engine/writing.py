@@ -68,8 +68,9 @@ def _plan(flow: Flow, caller: Caller, moved: Sequence[Moving]) -> Op[tuple[list[
             if not there:
                 planned.append((moving, command, subject))
             continue
+        adopted = moving.adopted.get(key[1])
         row = RunnableRow(
-            uids[key],
+            adopted if adopted is not None else uids[key],
             moving.row.tenant,
             moving.uid,
             key[1],
@@ -78,6 +79,8 @@ def _plan(flow: Flow, caller: Caller, moved: Sequence[Moving]) -> Op[tuple[list[
             command.retry.model_dump(mode="json") if command.retry is not None else None,
         )
         (moving.runnables if moving.entries else again).append(row)
+        if adopted is not None:
+            continue
         moving.links += _links(moving, command, uids[key], known, uids)
         planned.append((moving, command, uids[key]))
     return planned, again

@@ -102,6 +102,13 @@ class MemoryFlow(Room):
             self.tables.runs.put(row.uid, row)
 
     @operation
+    def adopt(self, tenant: int, subject: int) -> None:
+        """See ``FlowStorage.adopt``."""
+        thread = self._data.threads[subject]
+        if thread.envelope.tenant == tenant:
+            self._data.threads.put(subject, replace(thread, in_run=True))
+
+    @operation
     def subjects_of(self, runnables: Sequence[tuple[int, str]]) -> dict[tuple[int, str], tuple[int, bool]]:
         """See ``FlowStorage.subjects_of``."""
         wanted = set(runnables)

@@ -69,6 +69,10 @@ class PostgresFlow:
         """See ``FlowStorage.write_rows``."""
         yield Statement("set_wake", {"uids": [r.uid for r in rows], "wakes": [r.wake_at for r in rows]})
 
+    def adopt(self, tenant: int, subject: int) -> Op[None]:
+        """See ``FlowStorage.adopt``."""
+        yield Statement("adopt_by_run", {"tenant": tenant, "subject": subject})
+
     def subjects_of(self, runnables: Sequence[tuple[int, str]]) -> Op[dict[tuple[int, str], tuple[int, bool]]]:
         """See ``FlowStorage.subjects_of``."""
         if not runnables:

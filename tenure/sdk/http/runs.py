@@ -53,6 +53,16 @@ def signal_run(run: RunRef, name: str, payload: Any = None, **guards: Any) -> Ca
     return _act("signal-run", run, {"name": name, "payload": payload}, guards)
 
 
+def signal_job(
+    subject: SubjectRef, name: str, payload: Any = None, *, idempotency_key: str | None = None
+) -> Call[RunResult]:
+    """Send a signal to the code of a job."""
+    about = euid.format_euid(euid.SUBJECT, subject_uid(subject))
+    key = idempotency_key or secrets.token_urlsafe(16)
+    body = {"subject_euid": about, "name": name, "payload": payload, "idempotency_key": key}
+    return Call("POST", "/actions/signal-subject", run_answers.result, _given(body), key)
+
+
 def cancel_run(run: RunRef, *, reason: str | None = None, **guards: Any) -> Call[RunResult]:
     """Stop a run and its children; what was done is undone where it can be."""
     return _act("cancel-run", run, {"reason": reason}, guards)
@@ -173,7 +183,7 @@ def _told(at: datetime | None) -> str | None:
 RUN_OPERATIONS: dict[str, Callable[..., Call[Any]]] = {
     make.__name__: make
     for make in (
-        define_workflow, start_run, signal_run, cancel_run, pause_run, resume_run, approve, reject, replay_run, retry_run,
-        migrate_run, inspect_run, explain_run, run_graph, run_timeline, run_as_of, runs,
+        define_workflow, start_run, signal_run, signal_job, cancel_run, pause_run, resume_run, approve, reject, replay_run,
+        retry_run, migrate_run, inspect_run, explain_run, run_graph, run_timeline, run_as_of, runs,
     )
 }  # fmt: skip

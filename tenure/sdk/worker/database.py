@@ -21,6 +21,7 @@ from tenure.model.states import LeaseStatus
 from tenure.model.worker import Worker, WorkerSpec
 from tenure.remote.postgres import remote_on
 from tenure.sdk.settings import Settings
+from tenure.sdk.steps import DatabaseSteps, Steps
 from tenure.sdk.token import Token
 from tenure.sdk.worker.holding import Held
 from tenure.sdk.worker.link import Link
@@ -138,8 +139,12 @@ class DatabaseTransport:
         """See ``Transport.sweep``: of every queue, so that nothing stays RUNNING for ever, whoever serves it."""
         return len(await self._keeping.attempt(lambda: expire.sweep(self._caller, None, _SWEEP)))
 
-    async def ask(self, make: Callable[[Caller], Op[T]]) -> T:
-        """See ``Transport.ask``."""
+    @property
+    def steps(self) -> Steps:
+        """See ``Transport.steps``."""
+        return DatabaseSteps(self._ask)
+
+    async def _ask(self, make: Callable[[Caller], Op[T]]) -> T:
         return await self._keeping.perform(lambda: make(self._caller))
 
     async def tick(self) -> int:

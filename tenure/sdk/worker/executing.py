@@ -16,8 +16,9 @@ from opentelemetry.util.types import AttributeValue
 from tenure.engine.tracing import exporting, span
 from tenure.model.requests import ReleaseLease
 from tenure.model.states import ErrorClass
-from tenure.sdk.durable import Ask, Reach
+from tenure.sdk.durable import Reach
 from tenure.sdk.settings import Clock
+from tenure.sdk.steps import Steps
 from tenure.sdk.tasks import Task
 from tenure.sdk.worker.acknowledger import Acknowledger
 from tenure.sdk.worker.elsewhere import Elsewhere
@@ -36,14 +37,14 @@ class Executing:
 
     def __init__(
         self, tasks: Mapping[str, Task[..., Any]], holding: Holding, acknowledger: Acknowledger, *,
-        concurrency: int, processes: int, clock: Clock | None, ask: Ask,
+        concurrency: int, processes: int, clock: Clock | None, steps: Steps,
     ) -> None:  # fmt: skip
         self._tasks = tasks
         self._holding = holding
         self._acknowledger = acknowledger
         self._concurrency = concurrency
         self._clock = clock
-        self._ask = ask
+        self._steps = steps
         self._waiting: deque[Held] = deque()
         self._running = 0
         self._keys: dict[tuple[str, str], Gate] = {}
@@ -159,7 +160,7 @@ class Executing:
     def _call(self, task: Task[..., Any], held: Held, arguments: dict[str, Any]) -> Coroutine[Any, Any, Any]:
         if task.job_parameter is not None:
             arguments[task.job_parameter] = held.job
-            held.job.reach = Reach(self._ask, self._loop)
+            held.job.reach = Reach(self._steps, self._loop)
         if task.executor == "async":
             coroutine: Coroutine[Any, Any, Any] = task.function(**arguments)
             return coroutine

@@ -7,11 +7,10 @@ import contextlib
 import logging
 import secrets
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, TypeVar
 
 from tenure.engine.acting import Outcome
-from tenure.engine.caller import Caller
 from tenure.flow.model.builder import Workflow
 from tenure.model import euid
 from tenure.model.errors import Conflict, Forbidden, QueueUnknown, StoreUnavailable, TenureError
@@ -22,12 +21,12 @@ from tenure.sdk.http import work
 from tenure.sdk.http.address import Address
 from tenure.sdk.http.async_line import AsyncLine
 from tenure.sdk.http.call import Call
-from tenure.sdk.http.operations import NotOverHttp
 from tenure.sdk.http.problem import ServerFailed, TurnedAway, barred
+from tenure.sdk.http.steps import HttpSteps
+from tenure.sdk.steps import Steps
 from tenure.sdk.token import Token
 from tenure.sdk.worker.holding import Held
 from tenure.sdk.worker.transport import Hints, Report, Served, Taken
-from tenure.store.operation import Op
 from tenure.store.records import Claimed, ScanHint
 
 T = TypeVar("T")
@@ -172,12 +171,23 @@ class HttpTransport:
     async def define(self, workflows: Sequence[Workflow]) -> None:
         """Nothing: a token for work is none for defining workflows."""
 
-    async def ask(self, make: Callable[[Caller], Op[T]]) -> T:
-        """Refused: over HTTP there is no way yet for what code keeps."""
-        raise NotOverHttp(
-            "This worker reaches Tenure over HTTP, where code cannot keep steps.",
-            "Run the task by a worker with a DSN.",
-        )
+    @property
+    def steps(self) -> Steps:
+        """See ``Transport.steps``."""
+        return HttpSteps(self._answered)
+
+    async def _answered(self, call: Call[T]) -> T:
+        """Ask again until there is an answer."""
+        delay = _FIRST_DELAY
+        while True:
+            try:
+                return await self._send(call)
+            except ServerFailed:
+                raise
+            except StoreUnavailable as error:
+                _log.warning("keeping steps: %s Trying again in %.1f s.", error.message, delay)
+                await asyncio.sleep(delay)
+                delay = min(delay * 2, _LAST_DELAY)
 
     async def tick(self) -> int:
         """Nothing: the server sees to what falls due."""

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol, TypeVar
 
 from tenure.engine.acting import Outcome
-from tenure.engine.caller import Caller
 from tenure.flow.model.builder import Workflow
 from tenure.model.queue import QueuePolicy
 from tenure.model.requests import (
@@ -20,9 +19,9 @@ from tenure.model.requests import (
     ReleaseLease,
 )  # fmt: skip
 from tenure.model.worker import Worker, WorkerSpec
+from tenure.sdk.steps import Steps
 from tenure.sdk.token import Token
 from tenure.sdk.worker.holding import Held
-from tenure.store.operation import Op
 from tenure.store.records import Claimed, Finish, ScanHint
 
 T = TypeVar("T")
@@ -72,6 +71,11 @@ class Transport(Protocol):
     refresh: float
     """Seconds for which a look at the queues is good."""
 
+    @property
+    def steps(self) -> Steps:
+        """Where the code of jobs keeps what it did."""
+        ...
+
     async def enroll(self, spec: WorkerSpec, policies: Sequence[QueuePolicy]) -> Worker:
         """Define the queues that nobody has defined, as far as this worker may, and register it."""
         ...
@@ -117,10 +121,6 @@ class Transport(Protocol):
 
     async def sweep(self) -> int:
         """Expire what others let lapse; how many there were."""
-        ...
-
-    async def ask(self, make: Callable[[Caller], Op[T]]) -> T:
-        """Run an operation for the code of a job, where that can be done."""
         ...
 
     async def tick(self) -> int:

@@ -117,7 +117,7 @@ class Worker:
             concurrency=options.concurrency,
             processes=options.processes,
             clock=clock,
-            ask=transport.ask,
+            steps=transport.steps,
         )
         keeper = Keeper(
             transport, row, holding, self.stop, sweep_interval=options.sweep_interval,

@@ -24,6 +24,7 @@ from tenure.api.schemas.steering import (
     RetryBody,
     RunBody,
     SignalBody,
+    SignalSubjectBody,
 )
 from tenure.model.errors import InvalidRequest
 from tenure.model.principal import Identity
@@ -85,6 +86,19 @@ async def signal_run(
 ) -> Answer:
     """It waits until a step takes it."""
     return await _act(gateway, identity, body, idempotency_key, ops.signal_run)
+
+
+@router.post("/signal-subject", operation_id="signal_subject", summary="Send a signal to the code of a job",
+             response_model=RunResult)  # fmt: skip
+async def signal_subject(
+    body: SignalSubjectBody, identity: Submitter, gateway: GatewayOf, idempotency_key: IdempotencyKeyHeader = None
+) -> Answer:
+    """To the run that the job is a step of; a plain job becomes a run of one step by it."""
+    key = body.keyed(idempotency_key)
+    return await answered(
+        gateway, identity,
+        lambda caller: ops.signal_job(caller, body.subject_euid, body.name, body.payload, idempotency_key=key),
+    )  # fmt: skip
 
 
 @router.post("/cancel-run", operation_id="cancel_run", summary="Stop a run", response_model=RunResult)
