@@ -29,13 +29,17 @@ class StepEnd(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """A run, which of the attempts are steps of it, the moment, and a fresh uid for each of them."""
+    """A run, which of the attempts are steps of it, the moment, and a fresh uid for each of them.
+
+    The journal is that behind the checkpoint or, where ``known`` is true, behind the position that the caller knew.
+    """
 
     run: RunRow
     journal: Journal | JournalCorrupt
     ends: Sequence[StepEnd]
     now: datetime
     uids: Sequence[int]
+    known: bool = False
 
 
 class Edge(NamedTuple):
@@ -66,8 +70,13 @@ class HandOver:
 class ShortCut(Protocol):
     """Statements that do for many runs what is plain, each a transaction of its own."""
 
-    def look(self, tenant: int, worker: int, finishes: Sequence[Finish], format: int) -> Op[list[Look]]:  # noqa: A002
-        """The runs that go on, with what of ``finishes`` is a plain end of a step of theirs. Nothing is locked."""
+    def look(
+        self, tenant: int, worker: int, finishes: Sequence[Finish], format: int, known: Mapping[int, Position]  # noqa: A002
+    ) -> Op[list[Look]]:  # fmt: skip
+        """The runs that go on, with what of ``finishes`` is a plain end of a step of theirs. Nothing is locked.
+
+        ``known`` is where the caller's folds of some of these runs end: of those only what was told since is read.
+        """
         ...
 
     def hand_over(

@@ -184,6 +184,8 @@ class Finish:
     payload_hash: bytes
     result: Any = None
     result_ref: str | None = None
+    subject: int | None = None
+    """Its subject, where that is known: nothing but a hint at what may be remembered of it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,16 +11,21 @@ from typing import Any
 import psycopg
 import pytest
 
-from tenure.engine.actions.complete import complete_many
+from tenure.engine.actions.complete import complete_many, finish_followed
 from tenure.engine.actions.queues import retire_queue
 from tenure.flow.engine.beginning import Start
+from tenure.flow.engine.remembering import MOST, Folded, Remembered
 from tenure.flow.engine.results import RunResult
 from tenure.flow.engine.starting import start_many
+from tenure.flow.journal import Position
+from tenure.flow.model.state import RunState
 from tenure.model.errors import Forbidden, LeaseExpired
+from tenure.model.json_text import payload_hash
 from tenure.model.requests import CompleteExecution
 from tenure.model.result import ActionResult
 from tenure.sdk.session import opened
 from tenure.store.operation import Op, Statement
+from tenure.store.records import Finish
 from tests.flow.lab import FlowLab, postgres_lab, step, task
 
 
@@ -253,3 +258,68 @@ def test_a_run_whose_queue_is_closed_begins_and_waits_without_a_queue(lab: FlowL
     lab.bench.perform(retire_queue, "q2", "closed")
     run = lab.start()
     assert [row[7] for row in rows(lab, run)] == [None]
+
+
+def finish(lab: FlowLab, before: dict[str, Callable[[], Any]] | None = None) -> int:
+    """Complete the next step as a worker does, which knows its subject; how many steps were completed."""
+    leases = lab.take()
+    finishes = [
+        Finish(one.lease, one.token.digest, payload_hash({"result": {"n": 1}}), {"n": 1}, subject=one.subject)
+        for one in leases
+    ]
+    names: Counter[str] = Counter()
+    done = lab.run(lambda caller: driven(finish_followed(caller, lab.worker.uid, finishes), names, before or {}))
+    return len(done)
+
+
+def test_what_was_written_here_is_not_read_again(lab: FlowLab) -> None:
+    chain(lab)
+    run, other = lab.start(value={"n": 4}), lab.start(value={"n": 4}, key="other")
+    read: list[int] = []
+    while lab.status(run) == "RUNNING" or lab.status(other) == "RUNNING":
+        known = {folded.run: folded.end.rev for folded in lab.flow.remembered._by_subject.values()}
+        read.append(sum(known.values()))
+        assert finish(lab) == 1
+    assert any(read)
+    assert len(lab.flow.remembered) == 0
+    assert lab.ended(run) == lab.ended(other) == ("COMPLETED", None, {"n": 1})
+    assert told(lab, run) == told(lab, other)
+
+
+def test_what_was_told_since_is_folded_on(lab: FlowLab) -> None:
+    lab.define(task("one", on_ok="two"), task("two", on_ok="pay"), step("pay", "wait", signal="paid", deadline="1h"))
+    run = lab.start()
+    assert finish(lab) == 1
+    assert len(lab.flow.remembered) == 1
+    lab.pause(run)
+    lab.signal(run, "paid", {"sum": 3})
+    lab.resume(run)
+    assert finish(lab) == 1
+    assert lab.ended(run)[0] == "COMPLETED"
+
+
+def test_what_is_remembered_and_is_not_so_is_read_anew(lab: FlowLab) -> None:
+    lab.define(task("one", on_ok="two"), task("two"))
+    run = lab.start()
+    assert finish(lab) == 1
+    ((subject, folded),) = lab.flow.remembered._by_subject.items()
+    lab.flow.remembered.keep([subject], folded._replace(end=Position(folded.end.rev, bytes(32))))
+    (lease,) = lab.take()
+    done = Finish(lease.lease, lease.token.digest, payload_hash({"result": 1}), 1, subject=subject)
+    assert lab.run(lambda caller: finish_followed(caller, lab.worker.uid, [done])) == {}
+    outcomes, names = complete(lab, [lease])
+    assert isinstance(outcomes[0], ActionResult)
+    assert names["hand_over"] == 1
+    assert lab.status(run) == "COMPLETED"
+
+
+def test_only_so_much_is_remembered() -> None:
+    remembered = Remembered()
+    folded = Folded(1, Position(1, b""), RunState(run=1), 0)
+    remembered.keep(range(MOST + 10), folded)
+    assert len(remembered) == MOST
+    assert remembered.take([0, None]) == {}
+    further = folded._replace(end=Position(2, b""))
+    remembered.keep([1], further)
+    assert remembered.take([MOST, 1, MOST + 1]) == {1: further}
+    assert len(remembered) == MOST - 3

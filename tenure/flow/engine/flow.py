@@ -8,6 +8,7 @@ from datetime import datetime
 from tenure.engine.caller import Caller
 from tenure.flow.engine.following import follow
 from tenure.flow.engine.handing_over import hand_over
+from tenure.flow.engine.remembering import Remembered
 from tenure.flow.model.definition import WorkflowDefinition
 from tenure.flow.port import FlowStorage
 from tenure.model.decisions.unfolding import Unfolding
@@ -26,6 +27,7 @@ class Flow:
     def __init__(self, storage: FlowStorage) -> None:
         self.storage = storage
         self._definitions: dict[int, WorkflowDefinition] = {}
+        self.remembered = Remembered()
 
     def __call__(self, caller: Caller, unfoldings: Sequence[Unfolding]) -> Op[None]:
         """See ``tenure.engine.caller.Follower``."""

@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from tenure.flow.handing_over import HandOver, Look, StepEnd
+from tenure.flow.journal import Position
 from tenure.flow.postgres.journal import FACT, journal_of, values_of
 from tenure.flow.postgres.rows import run_of
 from tenure.model.fact import Fact
@@ -31,17 +32,23 @@ class PostgresShortCut:
     def __init__(self, store: PostgresStore) -> None:
         self._store = store
 
-    def look(self, tenant: int, worker: int, finishes: Sequence[Finish], format: int) -> Op[list[Look]]:  # noqa: A002
+    def look(
+        self, tenant: int, worker: int, finishes: Sequence[Finish], format: int, known: Mapping[int, Position]  # noqa: A002
+    ) -> Op[list[Look]]:  # fmt: skip
         """See ``ShortCut.look``."""
         params = {
             "tenant": tenant, "worker": worker, "format": format, "leases": Uids([f.lease for f in finishes]),
             "token_hashes": b"".join([f.token_hash for f in finishes]),
+            "known": json.dumps({run: position.rev for run, position in known.items()}),
         }  # fmt: skip
         found = yield Statement("look_at_steps", params)
         return [
-            Look(run_of(row), journal_of(row, format), [StepEnd(*end) for end in row["ends"]], row["now"], row["uids"])
+            Look(
+                run_of(row), journal_of(row, format, known[row["uid"]] if row["known"] is not None else None),
+                [StepEnd(*end) for end in row["ends"]], row["now"], row["uids"], row["known"] is not None,
+            )
             for row in found
-        ]
+        ]  # fmt: skip
 
     def hand_over(
         self, tenant: int, worker: int, actor: str, now: datetime, hand_overs: Sequence[HandOver]

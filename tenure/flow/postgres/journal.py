@@ -151,13 +151,13 @@ class PostgresJournal:
         return Checkpoint(**(found[0] | {"head": bytes(found[0]["head"])})) if found else None
 
 
-def journal_of(row: rows.Row, format_: int) -> Journal | JournalCorrupt:
-    """A journal from a row of ``journal_load``, or what is wrong with it."""
+def journal_of(row: rows.Row, format_: int, known: Position | None = None) -> Journal | JournalCorrupt:
+    """A journal from a row of ``journal_load``, or what is wrong with it; behind ``known``, where that is given."""
     thread, end = row["uid"], Position(row["seq"], bytes(row["head"]))
     checkpoint = None
-    if row["rev"] is not None:
+    if row["rev"] is not None and known is None:
         checkpoint = Checkpoint(thread, row["rev"], bytes(row["checkpoint_head"]), format_, row["state"])
-    after = Position(checkpoint.rev, checkpoint.head) if checkpoint is not None else Position(0, b"")
+    after = Position(checkpoint.rev, checkpoint.head) if checkpoint is not None else known or Position(0, b"")
     facts = [_exact_fact(fact) for fact in row["facts"]]
     try:
         proved(thread, facts, after, end)

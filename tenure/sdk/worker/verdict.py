@@ -32,7 +32,7 @@ _MESSAGE = 10_000
 def done(task: Task[..., Any], held: Held, value: Any) -> Report:
     """The report of a handler that returned; ``InvalidPayload`` for a result that cannot be kept."""
     if value is None:
-        return Finish(held.item.lease, held.token.digest, _NOTHING)
+        return Finish(held.item.lease, held.token.digest, _NOTHING, subject=held.item.subject)
     if isinstance(value, Next):
         request = validated(
             CompleteExecution, **_holder(held), result=_plain(value.result), next_queue_key=value.queue_key,
@@ -46,7 +46,8 @@ def done(task: Task[..., Any], held: Held, value: Any) -> Report:
         request.payload_hash()
         return request
     result = task.result(value)
-    return Finish(held.item.lease, held.token.digest, payload_hash({"result": result}), result)
+    digest = payload_hash({"result": result})
+    return Finish(held.item.lease, held.token.digest, digest, result, subject=held.item.subject)
 
 
 def raised(held: Held, error: BaseException, clock: Clock | None) -> Report:

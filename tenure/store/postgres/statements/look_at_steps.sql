@@ -1,4 +1,4 @@
--- What plain ends of steps meet: each run with its facts behind the checkpoint, and which of the leases are steps of it. What is
+-- What plain ends of steps meet: each run with its facts behind what is known or the checkpoint, and which of the leases are its. What is
 -- no such step, or no longer held, is left out. Key look-ups. Nothing is locked: `hand_over` asks whether all of it still is so.
 with item as materialized (
     select i.lease, a.subject, e.seq, k.run, k.runnable_key
@@ -16,17 +16,19 @@ with item as materialized (
 chosen as materialized (
     select run, json_agg(json_build_array(lease, subject, seq, runnable_key) order by lease) as ends from item group by run)
 select r.*, chosen.ends, tenure.now() as now, array(select nextval('tenure.uid') from generate_series(1, json_array_length(chosen.ends))) as uids,
-    c.rev, c.checkpoint_head, c.state, facts.facts
+    c.rev, c.checkpoint_head, c.state, k.known, facts.facts
 from chosen
 cross join lateral (select r.* from tenure.run r where r.uid = chosen.run and r.tenant = %(tenant)s and r.status = 'RUNNING' offset 0) r
 left join lateral (
     select c.rev, c.head as checkpoint_head, c.state from tenure.journal_checkpoint c
     where c.thread = r.uid and c.format = %(format)s and c.rev <= r.seq offset 0) c on true
 cross join lateral (
+    select case when (%(known)s::jsonb ->> r.uid::text)::int <= r.seq then (%(known)s::jsonb ->> r.uid::text)::int end as known) k
+cross join lateral (
     select coalesce(json_agg(f), '[]') as facts
     from (
         select f.thread, f.seq, f.type, f.at, f.tenant, f.actor, f.state, f.revision, f.queue_key, f.lease, f.worker, f.data::text as data,
             f.idempotency_key, f.payload_hash, f.correlation_id, f.causation_id, f.trace_id, f.hash, f.position
         from tenure.fact f
-        where f.thread = r.uid and f.seq > coalesce(c.rev, 0) order by f.seq) f) facts
+        where f.thread = r.uid and f.seq > coalesce(k.known, c.rev, 0) order by f.seq) f) facts
 order by r.uid
