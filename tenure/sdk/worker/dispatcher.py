@@ -170,7 +170,8 @@ class Dispatcher:
                 return False
             again |= cursor.note(hint, taken.items, limit, time.monotonic() - asked_at)
             if self._hold(taken, token):
-                self._emptied = len(taken.items) < limit
+                # A claim from a hint on has not seen what stands before it.
+                self._emptied = not again and len(taken.items) < limit
                 return True
             if not again or self._stopped.is_set():
                 return False
