@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tenure.model.errors import TenureError
-from tests.store.dump import Names, plain, refusals_of, state_of
+from tenure.testing.store_contract.dump import Names, plain, refusals_of, state_of
 from tests.store.harness import Bench
 
 

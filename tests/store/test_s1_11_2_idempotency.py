@@ -6,7 +6,7 @@ import pytest
 
 from tenure.model.errors import IdempotencyConflict
 from tenure.model.states import RecordStatus
-from tests.store.dump import state_of
+from tenure.testing.store_contract.dump import state_of
 from tests.store.harness import Bench
 
 

@@ -10,7 +10,7 @@ import pytest
 from tenure.model.errors import LeaseExpired, StaleLease, StateConflict
 from tenure.model.fact_types import REGISTRY
 from tenure.model.states import State
-from tests.store.dump import state_of
+from tenure.testing.store_contract.dump import state_of
 from tests.store.harness import Bench, bench_on
 
 

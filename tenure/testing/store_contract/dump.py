@@ -15,7 +15,7 @@ from pydantic import BaseModel
 from tenure.model.errors import TenureError
 from tenure.model.euid import parse_euid
 from tenure.model.result import ActionResult
-from tests.store.harness import Bench
+from tenure.testing.store_contract.bench import Bench
 
 _UIDS = frozenset(
     {
@@ -73,7 +73,8 @@ def _parts(kind: type) -> tuple[str, ...] | None:
 
 
 def _compound(value: Any, names: Names, field: str) -> Any:
-    parts = _parts(type(value))
+    kind: type = type(value)
+    parts = _parts(kind)
     if parts is not None:
         return {name: plain(getattr(value, name), names, name) for name in parts}
     if isinstance(value, Mapping):
