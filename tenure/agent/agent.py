@@ -17,7 +17,7 @@ from types import FrameType
 from tenure.agent.bell import Bell
 from tenure.agent.collecting import Collecting
 from tenure.agent.door import Door
-from tenure.agent.errors import InvalidSettings, Superseded
+from tenure.agent.errors import AdapterMissing, InvalidSettings, Superseded
 from tenure.agent.execution import Stage
 from tenure.agent.housekeeping import tidy
 from tenure.agent.lock import StateLock
@@ -123,7 +123,9 @@ class Agent:
         while not self._stop.wait(_TICK):
             try:
                 self._requests.see_to()
-                self._standing.fine(STATE)
+                if self._standing.problem(STATE) is not None:
+                    self._store.set_condition("written", self.agent_id, self._clock())
+                    self._standing.fine(STATE)
                 if time.monotonic() - tidied > _TIDY_SECONDS:
                     tidied = time.monotonic()
                     tidy(self._store, self._settings, self._clock(), self._stop.is_set)
@@ -134,6 +136,10 @@ class Agent:
         while not self._stop.is_set():
             try:
                 wait = step()
+            except (AdapterMissing, InvalidSettings) as error:  # will not pass by itself
+                self._trouble = error
+                self.stop()
+                return
             except TenureError as error:  # its own file cannot be written: a full disk, most likely
                 self._standing.troubled(STATE, str(error))
                 self._stop.wait(_AFTER_A_DEFECT)

@@ -7,11 +7,14 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
-from tenure.agent.execution import Execution
+from tenure.agent.execution import Execution, Stage
 from tenure.agent.lock import holder_of
 from tenure.agent.standing import DISK, DRAINING, SCHEDULER, SERVER, STATE
 from tenure.agent.store.store import Store
 from tenure.agent.telling import FIELDS
+
+_MAY_PASS = (Stage.RECEIVED, Stage.PREPARED, Stage.SUBMITTING)
+_TRIES = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,11 +59,16 @@ def look(folder: Path) -> Standing:
             last_contact=_time(contact[1]) if contact else None, draining=DRAINING in conditions,
             problems={name: conditions[name][0] for name in names if name in conditions and process is not None},
             executions=store.counts(), events=store.count_events(),
-            troubled=[_troubled(each) for each in store.open_executions() if each.problem],
+            troubled=[_troubled(each) for each in store.open_executions() if _needs_somebody(each)],
             parked=[Parked(_fields(event.body), event.said, _time(event.made_at)) for event in store.parked()],
         )  # fmt: skip
     finally:
         store.close()
+
+
+def _needs_somebody(execution: Execution) -> bool:
+    """What is only being tried again passes by itself, as a rule."""
+    return execution.problem is not None and (execution.stage not in _MAY_PASS or execution.attempts >= _TRIES)
 
 
 def _troubled(execution: Execution) -> dict[str, str | None]:

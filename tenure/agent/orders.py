@@ -10,9 +10,10 @@ from tenure.agent import progress
 from tenure.agent.backoff import pause_after
 from tenure.agent.bell import Bell
 from tenure.agent.door import Door
-from tenure.agent.errors import Superseded
+from tenure.agent.errors import StateFolderUnusable, Superseded
+from tenure.agent.execution import WITH_JOB
 from tenure.agent.settings import AgentSettings
-from tenure.agent.standing import SCHEDULER, SERVER, Standing
+from tenure.agent.standing import SCHEDULER, SERVER, STATE, Standing
 from tenure.agent.store.store import Store
 from tenure.agent.telling import LOG, tell
 from tenure.model.errors import TenureError
@@ -24,6 +25,7 @@ _FIRST, _LONGEST = 1.0, 60.0
 #: Between two polls of which neither had news.
 _LEAST_SECONDS = 1.0
 _NOTE_SECONDS = 10.0
+_HEED_SECONDS = 0.2
 
 
 class Orders:
@@ -52,6 +54,10 @@ class Orders:
                 pause = 0.0 if news else _LEAST_SECONDS - (time.monotonic() - begun)
             except Superseded:
                 raise
+            except StateFolderUnusable as error:  # what was given could not be written down: it is given again
+                self._standing.troubled(STATE, str(error))
+                pause = pause_after(failures, _FIRST, _LONGEST)
+                failures += 1
             except TenureError as error:
                 self._standing.troubled(SERVER, f"The server gives no work ({error.code}): {error}")
                 wait = error.evidence.get("retry_after")
@@ -69,6 +75,8 @@ class Orders:
                 hearing = asyncio.create_task(self.bell.heard())
                 await asyncio.wait({asking, hearing}, return_when=asyncio.FIRST_COMPLETED)
                 hearing.cancel()
+                if not asking.done():
+                    await asyncio.wait({asking}, timeout=_HEED_SECONDS)  # much changes at once: one look at all of it
                 if not asking.done() and _differs(said, await asyncio.to_thread(self._said)):
                     return True
             return await asyncio.to_thread(self._obey, await asking)
@@ -78,7 +86,8 @@ class Orders:
     def _said(self) -> NodePoll:
         held = self._store.open_executions()
         room = self._settings.max_executions - len(held)
-        troubles = (self._standing.problem(SCHEDULER), *(each.problem for each in held))
+        # What holds a job at its scheduler is the node's trouble; an input that is late, or a full store, is not.
+        troubles = (self._standing.problem(SCHEDULER), *(each.problem for each in held if each.stage in WITH_JOB))
         ids = [each.execution_id for each in held]
         canceling = [each.execution_id for each in held if each.cancel_at is not None]
         return NodePoll(

@@ -93,5 +93,6 @@ def test_an_agent_killed_at_any_line_submits_each_execution_once(
         folder = tmp_path / f"round{number}"
         folder.mkdir()
         seen += crash_at(nursery, chosen[number : number + _IN_ONE_FOLDER], folder)
-    tell(f"agent killed at {seen['killed']} of {len(points)} lines, {seen['missed']} lines not reached in that life")
+    where = f"at {len(set(chosen))} of the {len(points)} lines between claim and recorded job id"
+    tell(f"agent killed {seen['killed']} times {where}; {seen['missed']} lives did not reach their line")
     assert seen["killed"] > 0.7 * len(chosen)

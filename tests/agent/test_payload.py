@@ -288,4 +288,4 @@ def test_a_full_payload_store_does_not_lose_a_result(border: Border, running: Ru
         assert result is not None
         assert (path_of(result.output_uri) / "results" / "big").stat().st_size == 500_000
     finally:
-        subprocess.run(["umount", small], check=True)
+        subprocess.run(["umount", "--lazy", small], check=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import sqlite3
 import subprocess
 import sys
@@ -21,6 +23,7 @@ from tests.agent.border import Border, script
 from tests.agent.conftest import RunAgent, settings_for
 from tests.agent.making import NOW, work
 from tests.agent.making import Moody as Local
+from tests.agent.test_agent import path_of
 
 
 def test_what_was_written_is_on_the_disk_before_a_step_is_taken(tmp_path: Path) -> None:
@@ -159,3 +162,61 @@ def test_a_state_folder_stays_with_its_node_and_while_it_has_jobs_with_its_sched
     with running(settings):
         border.cancel(execution_id)
         border.wait_for_end(execution_id)
+
+
+def test_an_agent_forgets_what_is_over_and_its_folder_and_nothing_else(
+    border: Border, running: RunAgent, tmp_path: Path
+) -> None:
+    settings = settings_for(tmp_path, border.url, results={"keep_days": 0})
+    go = tmp_path / "go"
+    over = border.submit(script(tmp_path, "true"))
+    with running(settings):
+        border.wait_for_end(over)
+    assert (settings.work_folder / over / "script").exists()
+    runs = border.submit(script(tmp_path, f"while [ ! -e {go} ]; do sleep 0.1; done"))
+    with running(settings):
+        border.wait(lambda: not (settings.work_folder / over).exists(), "it is tidied up")
+        border.wait(lambda: "running" in border.states(runs), "the other one runs")
+        assert (settings.work_folder / runs / "script").exists()
+        assert look(settings.folder).executions == {"running": 1}
+        go.touch()
+        border.wait_for_end(runs)
+    completed = border.last(over).result_ref
+    assert completed is not None
+    assert path_of(completed.output_uri).is_dir(), "results are the payload store's"
+
+
+@pytest.mark.root
+def test_a_full_disk_under_the_state_folder_stops_new_work_and_loses_nothing(
+    border: Border, running: RunAgent, tmp_path: Path
+) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("mounting a small file system needs root")
+    small = tmp_path / "small"
+    small.mkdir()
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", small], capture_output=True, text=True, check=False
+    )
+    if mounted.returncode:
+        pytest.skip(f"no file system can be mounted here: {mounted.stderr.strip()}")
+    try:
+        settings = settings_for(
+            tmp_path, border.url, state_folder=small / "state", results={"store": str(tmp_path / "out")}
+        )
+        starts, go = tmp_path / "starts", tmp_path / "go"
+        first = border.submit(script(tmp_path, f"echo 1 >> {starts}; while [ ! -e {go} ]; do sleep 0.1; done"))
+        with running(settings):
+            border.wait(lambda: "running" in border.states(first), "it runs")
+            with contextlib.suppress(OSError), (small / "filler").open("wb") as filler:
+                while True:
+                    filler.write(bytes(4096))
+                    filler.flush()
+            go.touch()
+            second = border.submit(script(tmp_path, f"echo 2 >> {starts}"))
+            border.wait(lambda: border.polls[-1].accepting == 0, "the server hears that nothing new is of use")
+            (small / "filler").unlink()
+            border.wait_for_end(first, second)
+        assert border.states(first) == border.states(second) == ["accepted", "running", "completed"]
+        assert sorted(starts.read_text().split()) == ["1", "2"]
+    finally:
+        subprocess.run(["umount", "--lazy", small], check=True)

@@ -26,7 +26,7 @@ from typing import Any
 LOCK, BEGUN, CANCEL, END, JOB = "lock", "pid.json", "cancel", "end.json", "job.json"
 #: Stands in the environment of all of a job's processes, so that they are known as the job's.
 MARK = "TENURE_LOCAL_JOB"
-_LOOK_SECONDS, _MEMORY_SECONDS = 0.1, 0.5
+_LOOK_SECONDS, _MEMORY_SECONDS, _AGAIN_SECONDS = 0.1, 0.5, 0.5
 _SUBREAPER, _DEATH_SIGNAL = 36, 1
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 _PROC = Path("/proc")
@@ -72,7 +72,7 @@ def supervise(folder: Path) -> None:
         return
     reason, status = _watch(folder, job, child)
     _end_the_rest()
-    write_durably(
+    _leave(
         folder / END,
         {
             "reason": reason, "started_at": begun, "ended_at": time.time(),
@@ -80,6 +80,17 @@ def supervise(folder: Path) -> None:
             "signal": os.WTERMSIG(status) if os.WIFSIGNALED(status) else None,
         },
     )  # fmt: skip
+
+
+def _leave(path: Path, document: Mapping[str, Any]) -> None:
+    """Write down how it ended, however long the disk is full: nobody else knows it."""
+    while True:
+        try:
+            write_durably(path, document)
+        except OSError:
+            time.sleep(_AGAIN_SECONDS)
+        else:
+            return
 
 
 def _start(folder: Path, job: Mapping[str, Any]) -> int:

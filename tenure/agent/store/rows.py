@@ -38,10 +38,13 @@ class Request:
     value: str
 
 
-def execution_of(row: sqlite3.Row) -> Execution:
-    """The execution of a row."""
+def execution_of(row: sqlite3.Row, known: dict[str, Work]) -> Execution:
+    """The execution of a row. What was ordered never changes: it is read once, and kept in ``known``."""
+    work = known.get(row["execution_id"])
+    if work is None:
+        work = known[row["execution_id"]] = Work.model_validate_json(row["work"])
     return Execution(
-        work=Work.model_validate_json(row["work"]), stage=Stage(row["stage"]),
+        work=work, stage=Stage(row["stage"]),
         reported=ExecutionState(row["reported"]) if row["reported"] else None,
         outcome=JobOutcome.model_validate_json(row["outcome"]) if row["outcome"] else None,
         **{name: row[name] for name in _AS_THEY_ARE},

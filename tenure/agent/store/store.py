@@ -34,6 +34,7 @@ class Store:
         self._connection = connect(folder)
         self._lock = threading.RLock()
         self._on_change = on_change
+        self._known: dict[str, Work] = {}
 
     @classmethod
     def reading(cls, folder: Path) -> Store:
@@ -70,7 +71,7 @@ class Store:
             row = self._run("execution", execution_id=execution_id).fetchone()
             if row is None:
                 return None
-            before = execution_of(row)
+            before = self._execution(row)
             change = decide(before)
             if change is None or (change.execution == before and not change.events):
                 return before
@@ -84,11 +85,13 @@ class Store:
     def execution(self, execution_id: str) -> Execution | None:
         """One execution."""
         rows = self._rows("execution", execution_id=execution_id)
-        return execution_of(rows[0]) if rows else None
+        return self._execution(rows[0]) if rows else None
 
     def due(self, stage: Stage, now: float, at_most: int = _ALL) -> list[Execution]:
         """What is in a stage and due, in the order in which it came."""
-        return [execution_of(row) for row in self._rows("executions_in_stage", stage=stage, now=now, at_most=at_most)]
+        return [
+            self._execution(row) for row in self._rows("executions_in_stage", stage=stage, now=now, at_most=at_most)
+        ]
 
     def next_due(self, stage: Stage) -> float | None:
         """When something in a stage is due."""
@@ -97,7 +100,7 @@ class Store:
 
     def open_executions(self) -> list[Execution]:
         """All that have not ended."""
-        return [execution_of(row) for row in self._rows("open_executions")]
+        return [self._execution(row) for row in self._rows("open_executions")]
 
     def owing(self) -> list[str]:
         """What has ended, and of which the server does not know all yet."""
@@ -114,7 +117,10 @@ class Store:
             for row in rows:
                 self._run("forget_events", execution_id=row["execution_id"])
                 self._run("forget_execution", execution_id=row["execution_id"])
-        return [execution_of(row) for row in rows]
+        forgotten = [self._execution(row) for row in rows]
+        for execution in forgotten:
+            self._known.pop(execution.execution_id, None)
+        return forgotten
 
     def due_events(self, now: float, at_most: int) -> list[OutboxEvent]:
         """The next event of each execution that owes one, oldest first."""
@@ -176,6 +182,9 @@ class Store:
         """A request was seen to."""
         with self._transaction():
             self._run("drop_request", number=request.number)
+
+    def _execution(self, row: sqlite3.Row) -> Execution:
+        return execution_of(row, self._known)
 
     def _run(self, statement: str, **parameters: Any) -> sqlite3.Cursor:
         return self._connection.execute(_STATEMENTS[statement], parameters)
