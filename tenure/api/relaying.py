@@ -7,7 +7,7 @@ import logging
 
 from tenure.api.settings import ServerSettings
 from tenure.model.errors import TenureError
-from tenure.sdk.relay import NoRelay, Relay, RelayConnections, RelaySettings
+from tenure.sdk.relay import NoRelay, Relay, RelayConnections, RelaySettings, relay_over
 
 _log = logging.getLogger("tenure.relay")
 _AWAY = 5.0
@@ -52,7 +52,7 @@ class Relaying:
             except TenureError as error:
                 _log.warning("Relay: %s", error.message)
                 await asyncio.sleep(_AWAY)
-        self._relay = Relay(connections.perform, RelaySettings(files=self._settings.event_files))
+        self._relay = relay_over(connections, RelaySettings(files=self._settings.event_files))
         try:
             await self._relay.run()
         finally:

@@ -55,6 +55,11 @@ class FlowStorage(Protocol):
         """Statements made for plain ends of steps, where there are such."""
         ...
 
+    @property
+    def relayed(self) -> bool:
+        """Whether a relay can send the events of its ledger; else event triggers start nothing."""
+        ...
+
     def workflow(self, tenant: int, name: str, version: int | None = None) -> Op[WorkflowRow | None]:
         """One version of a workflow; the newest that is not retired where none is named."""
         ...

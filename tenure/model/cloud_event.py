@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from tenure.model import euid
@@ -47,6 +47,8 @@ class CloudEvent:
     type: str
     subject: str
     body: bytes
+    fact: Fact = field(repr=False, compare=False)
+    """What it tells of, for destinations within the database."""
 
 
 def thread_euid(fact: Fact) -> str:
@@ -69,7 +71,7 @@ def cloud_event(fact: Fact, leaving: Leaving, tenant_key: str, source: str) -> C
         "data": data,
     }  # fmt: skip
     body = json.dumps(document, ensure_ascii=False, separators=(",", ":")).encode()
-    return CloudEvent(identity, PREFIX + fact.type, about, body)
+    return CloudEvent(identity, PREFIX + fact.type, about, body, fact)
 
 
 def _safe(fact: Fact, data: Mapping[str, Any], names: tuple[str, ...]) -> dict[str, Any]:

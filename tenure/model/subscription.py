@@ -13,7 +13,7 @@ from tenure.model.queue import BackoffMode, Key, RetryPolicy
 Actor = Annotated[
     str, StringConstraints(max_length=200, pattern=r"^(user|agency|role|agent|service):[^\x00-\x20][^\x00-\x1f]*$")
 ]
-Name = Annotated[str, StringConstraints(min_length=1, max_length=100, pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$")]
+Name = Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$")]
 TypePattern = Annotated[str, StringConstraints(max_length=200, pattern=r"^(\*|[a-z][a-z0-9_]*\.(\*|[a-z0-9_]+))$")]
 Domain = Literal[
     "iu", "piece", "staging", "birth_registry", "governance", "tac", "kg", "system", "dot", "health", "execution", "queue",
@@ -103,7 +103,17 @@ class Stdout(BaseModel):
     kind: Literal["stdout"] = "stdout"
 
 
-Destination = Annotated[Webhook | EventFile | Stdout, Field(discriminator="kind")]
+class WorkflowTrigger(BaseModel):
+    """Events start runs of a workflow, by an event trigger that its definition declares; defining it makes this."""
+
+    model_config = _FROZEN
+
+    kind: Literal["workflow"] = "workflow"
+    workflow: Name
+    trigger: Name
+
+
+Destination = Annotated[Webhook | EventFile | Stdout | WorkflowTrigger, Field(discriminator="kind")]
 
 
 _EXAMPLE: dict[str, Any] = {

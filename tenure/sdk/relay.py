@@ -10,9 +10,12 @@ import psycopg
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
 from tenure.ledger.relaying.relay import Relay, RelaySettings
+from tenure.ledger.rows import Watched
 from tenure.model.errors import Forbidden, StoreUnavailable
+from tenure.model.subscription import WorkflowTrigger
 from tenure.sdk.session import KEEPALIVES, Rest, Session, clock_setting, opened_async
 from tenure.sdk.settings import Clock
+from tenure.sdk.triggers import TriggerDestination
 from tenure.store.operation import Op
 from tenure.store.port import Store
 from tenure.store.postgres.runner import run_own_async
@@ -96,12 +99,23 @@ class RelayConnections:
             await AsyncConnectionPool.check_connection(connection)
 
 
+def relay_over(connections: RelayConnections, settings: RelaySettings | None = None) -> Relay:
+    """A relay that knows all destinations, those within the database, too."""
+
+    def trigger(watched: Watched) -> TriggerDestination:
+        settings = watched.spec.destination
+        assert isinstance(settings, WorkflowTrigger)
+        return TriggerDestination(connections.perform, watched, settings)
+
+    return Relay(connections.perform, settings, {"workflow": trigger})
+
+
 @asynccontextmanager
 async def relay_on(dsn: str, settings: RelaySettings | None = None, clock: Clock | None = None) -> AsyncIterator[Relay]:
     """A relay over connections of its own, which is stopped and closed in the end. Errors as of ``RelayConnections.open``."""
     connections = RelayConnections(dsn, clock)
     await connections.open()
-    relay = Relay(connections.perform, settings)
+    relay = relay_over(connections, settings)
     try:
         yield relay
     finally:
@@ -109,4 +123,4 @@ async def relay_on(dsn: str, settings: RelaySettings | None = None, clock: Clock
         await connections.close()
 
 
-__all__ = ["NoRelay", "Relay", "RelayConnections", "RelaySettings", "relay_on"]
+__all__ = ["NoRelay", "Relay", "RelayConnections", "RelaySettings", "relay_on", "relay_over"]

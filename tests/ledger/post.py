@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 import psycopg
 
 from tenure import Tenure
-from tenure.sdk.relay import Relay, RelayConnections, RelaySettings
+from tenure.sdk.relay import Relay, RelayConnections, RelaySettings, relay_over
 from tenure.testing.clock import MovableClock
 
 T = TypeVar("T")
@@ -81,7 +81,7 @@ class Post:
     async def _relay(self, settings: RelaySettings) -> AsyncIterator[Relay]:
         connections = RelayConnections(self.dsn, self.clock)
         await connections.open()
-        relay = Relay(connections.perform, settings)
+        relay = relay_over(connections, settings)
         try:
             yield relay
         finally:

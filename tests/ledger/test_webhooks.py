@@ -9,6 +9,7 @@ import logging
 import socket
 import threading
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -17,6 +18,7 @@ from tenure.ledger.destinations.addresses import permitted
 from tenure.ledger.destinations.webhook import WebhookDestination
 from tenure.model.cloud_event import CloudEvent
 from tenure.model.delivery import Outcome, Verdict
+from tenure.model.fact import Fact
 from tenure.model.signing import SigningKey
 from tenure.model.subscription import Webhook
 from tenure.sdk.public_form import public
@@ -25,7 +27,8 @@ from tests.ledger.post import Post
 from tests.ledger.receiver import Receiver
 
 NOWHERE = "0.0.0.0"  # noqa: S104 - nothing is bound to it
-EVENT = CloudEvent("SX-1/1", "tenure.subject.submitted", "SX-1", b'{"specversion":"1.0","id":"SX-1/1"}')
+TOLD = Fact(1, 1, "subject.submitted", datetime(2026, 1, 5, tzinfo=UTC), 1, "user:ada")
+EVENT = CloudEvent("SX-1/1", "tenure.subject.submitted", "SX-1", b'{"specversion":"1.0","id":"SX-1/1"}', TOLD)
 KEY = SigningKey(1, "tnk_only-for-this-test-0123456789")
 
 

@@ -20,7 +20,7 @@ from tenure.model import euid
 from tenure.model.requests import Text
 from tenure.model.subscription import Name, SubscriptionSpec
 
-Position = Annotated[int, Field(ge=0, lt=2**63)]
+Position = Annotated[int, Field(ge=0, lt=2**53)]
 _LETTER = euid.format_euid(euid.EVENT_DEAD_LETTER, 1_000_002)
 
 

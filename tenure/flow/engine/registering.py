@@ -1,4 +1,4 @@
-"""Registering a workflow with its triggers: those that are schedules become schedules of their own."""
+"""Registering a workflow with its triggers: schedules become schedules of their own, events subscriptions."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 from tenure.engine.caller import Caller
 from tenure.flow.engine.flow import flow_of
 from tenure.flow.engine.schedules import define_schedule
+from tenure.flow.engine.triggered import route_events
 from tenure.flow.engine.workflows import define_workflow
 from tenure.flow.model.builder import Workflow
 from tenure.flow.model.definition import Trigger, WorkflowDefinition
@@ -19,7 +20,7 @@ from tenure.store.operation import Op
 
 
 def register(caller: Caller, definition: WorkflowDefinition | Mapping[str, Any]) -> Op[WorkflowRow]:
-    """Define one version of a workflow, and its schedules, in one transaction."""
+    """Define one version of a workflow, its schedules, and what its event triggers are sent, in one transaction."""
     return (yield from caller.store.transaction(_register(caller, definition)))
 
 
@@ -39,6 +40,7 @@ def _register(caller: Caller, definition: WorkflowDefinition | Mapping[str, Any]
         for trigger in whole.triggers:
             if trigger.kind == "schedule":
                 yield from define_schedule(caller, _spec(whole, trigger))
+        yield from route_events(caller, whole)
     return row
 
 

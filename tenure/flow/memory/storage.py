@@ -24,6 +24,7 @@ class MemoryFlow(Room):
     """Implements ``tenure.flow.port.FlowStorage`` beside a ``MemoryStore``; ``journal`` may be another adapter."""
 
     short_cut = None
+    relayed = False
 
     def __init__(self, store: MemoryStore, journal: JournalStorage | None = None) -> None:
         super().__init__(store.data)

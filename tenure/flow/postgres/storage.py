@@ -33,6 +33,8 @@ _LAST = 2**63 - 1
 class PostgresFlow:
     """Implements ``tenure.flow.port.FlowStorage`` beside a ``PostgresStore``."""
 
+    relayed = True
+
     def __init__(self, store: PostgresStore) -> None:
         self.journal = PostgresJournal(store)
         self.short_cut = PostgresShortCut(store)

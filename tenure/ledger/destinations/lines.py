@@ -92,3 +92,17 @@ class NoFolder:
 
     async def close(self) -> None:
         """See ``Destination``."""
+
+
+class Unknown:
+    """Stands for a kind that this relay does not know: it waits for one that does."""
+
+    concurrency = 1
+
+    async def deliver(self, event: CloudEvent) -> Verdict:
+        """See ``Destination``."""
+        del event
+        return Verdict(Outcome.DOWN, "unknown_destination")
+
+    async def close(self) -> None:
+        """See ``Destination``."""

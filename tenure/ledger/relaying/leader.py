@@ -9,14 +9,14 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from itertools import takewhile
 from pathlib import Path
 from typing import Protocol, TypeVar
 
 from tenure.ledger import storage
-from tenure.ledger.destinations.making import destination_of
+from tenure.ledger.destinations.making import Maker, destination_of
 from tenure.ledger.destinations.protocol import Destination
 from tenure.ledger.relaying import books
 from tenure.ledger.relaying.turn import Turn
@@ -51,10 +51,11 @@ class Perform(Protocol):
 class Leader:
     """Leads one subscription, as long as its fence holds."""
 
-    def __init__(self, perform: Perform, fence: int, files: Path | None) -> None:
+    def __init__(self, perform: Perform, fence: int, files: Path | None, makers: Mapping[str, Maker]) -> None:
         self.fence = fence
         self._perform = perform
         self._files = files
+        self._makers = makers
         self._destination: Destination | None = None
         self._made_of: object = None
         self._leavings: dict[str, Leaving] = {}
@@ -102,7 +103,8 @@ class Leader:
         self._read = turn.settlement.position
         self._ahead = {each for each in self._ahead | turn.handled if each > self._read}
         turn.tell(_log)
-        return more and not turn.receiver.halted
+        # What was delivered may have been answered by something new to tell.
+        return (more or turn.settlement.delivered > 0) and not turn.receiver.halted
 
     async def _work(self, turn: Turn, destination: Destination, safe: int) -> bool:
         watched, deadline = turn.watched, time.monotonic() + _TURN
@@ -209,7 +211,7 @@ class Leader:
             made_of = (watched.spec.destination, tuple(keys))
             if self._destination is None or made_of != self._made_of:
                 await self.close()
-                self._destination = destination_of(watched.spec, keys, watched.tenant_key, self._files)
+                self._destination = destination_of(watched, keys, self._files, self._makers)
                 self._made_of = made_of
             self._seq = watched.seq
         return self._destination

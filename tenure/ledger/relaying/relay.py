@@ -11,10 +11,12 @@ import logging
 import os
 import secrets
 import socket
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from tenure.engine.logging import where
+from tenure.ledger.destinations.making import Maker
 from tenure.ledger.horizon import Horizon
 from tenure.ledger.relaying import books
 from tenure.ledger.relaying.leader import Leader, Perform
@@ -40,10 +42,13 @@ class RelaySettings:
 class Relay:
     """Sends what is told to all subscriptions that it leads, until it is stopped. Any number may run."""
 
-    def __init__(self, perform: Perform, settings: RelaySettings | None = None) -> None:
+    def __init__(
+        self, perform: Perform, settings: RelaySettings | None = None, makers: Mapping[str, Maker] | None = None
+    ) -> None:
         self.holder = f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(4)}"
         self.settings = settings or RelaySettings()
         self._perform = perform
+        self._makers = makers or {}
         self._horizon = Horizon()
         self._leaders: dict[int, Leader] = {}
         self._turns: dict[int, asyncio.Task[bool]] = {}
@@ -164,7 +169,7 @@ class Relay:
         if fence is None:
             return None
         _log.info("Subscription %s of %s is led by this relay.", watched.spec.name, watched.tenant_key)
-        leader = self._leaders[watched.uid] = Leader(self._perform, fence, self.settings.files)
+        leader = self._leaders[watched.uid] = Leader(self._perform, fence, self.settings.files, self._makers)
         return leader
 
     async def _drop(self, uid: int) -> None:
