@@ -179,8 +179,9 @@ def test_events_that_piled_up_go_in_batches_one_of_each_execution_at_a_time(
         border.wait_for_end(*executions)
     assert all(border.states(each) == ["accepted", "running", "completed"] for each in executions)
     assert border.refusals == []
-    assert [len(set(batch)) == len(batch) == 30 for batch in batches] == [True] * 4
-    assert border.requests.count("/api/v1/remote/events") == 0
+    assert all(len(set(batch)) == len(batch) for batch in batches)
+    assert sum(map(len, batches)) > 60, "the first batch is sent twice, as its answer was lost"
+    assert len(border.requests) < 60
 
 
 def test_one_event_that_the_server_cannot_take_now_keeps_no_other_back(
