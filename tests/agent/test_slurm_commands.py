@@ -69,7 +69,7 @@ def test_a_row_of_accounting_that_nobody_closed_is_no_answer_and_an_ended_one_is
     assert not {"running", "requeued", "suspended", "longer-than-allowed"} & found
     asked = (bin_folder / "asked").read_text()
     assert "-X -P -D --noheader" in asked
-    assert "--jobs=3,16" in asked
+    assert "--jobs=16,3" in asked
     assert asked.endswith("%s\n")
     assert {record.name for record in accounting.of_keys(programs, ["running"], days=3)} >= {"running", "requeued"}
 
