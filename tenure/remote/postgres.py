@@ -98,7 +98,12 @@ class PostgresRemote:
         params = {f.name: getattr(chosen, f.name) for f in fields(SubmissionFilter)} | {
             "tenant": tenant, "limit": limit, "before": before if before is not None else _LAST,
         }  # fmt: skip
-        return [_submission(row) for row in (yield Statement("list_submissions", params))]
+        name = "list_submissions"
+        if chosen.job_id is not None:
+            name = "list_submissions_of_job"
+        elif chosen.node is not None:
+            name = "list_submissions_of_node"
+        return [_submission(row) for row in (yield Statement(name, params))]
 
     def submissions_after(self, tenant: int | None, after: int, limit: int) -> Op[list[SubmissionRow]]:
         """See ``RemoteStorage.submissions_after``."""

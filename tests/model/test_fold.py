@@ -27,7 +27,7 @@ maybe_queue = st.sampled_from([None, None, "q", "next"])
 
 #: What the holder of some live lease may do, and with which values.
 HOLDER_ACTS: dict[str, st.SearchStrategy[dict[str, Any]]] = {
-    "start": st.just({}),
+    "start": st.fixed_dictionaries({"deadline": st.none() | moments}),
     "dispatch": st.fixed_dictionaries(
         {"deadline": st.none() | moments, "external_ref": st.sampled_from([None, "slurm:1"])}
     ),

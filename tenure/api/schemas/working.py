@@ -82,6 +82,10 @@ class StartBody(LeaseBody):
 
     model_config = _example(**_HOLDER)
 
+    deadline: AwareDatetime | None = Field(
+        None, description="The work goes on outside: the lease lasts until then.", examples=["2026-03-02T12:00:00Z"]
+    )
+
 
 class DispatchBody(LeaseBody):
     """Tell that the work goes on outside (S1 section 7.6)."""

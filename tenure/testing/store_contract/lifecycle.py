@@ -439,6 +439,24 @@ def test_work_that_goes_on_after_outside_work_lapses_like_any_other(bench: Bench
     assert bench.state(subject) == "RUNNING"
 
 
+def test_work_that_runs_outside_lasts_until_its_deadline(bench: Bench) -> None:
+    bench.define_queue("q", lease_ttl_seconds=60)
+    subject = bench.subject()
+    held = bench.take(bench.worker())
+    bench.dispatch_external(held)
+    until = bench.in_seconds(86400)
+
+    bench.start(held, deadline=until)
+    bench.later(86399)
+
+    assert bench.sweep() == []
+    assert bench.thread(subject).attempts[held.lease].expires_at == until
+    assert bench.verify().clean
+    bench.later(1)
+    assert len(bench.sweep()) == 1
+    assert (bench.state(subject), bench.verify().found) == ("FAILED_RETRYABLE", {})
+
+
 def test_renewed_lease_lasts_another_term(bench: Bench) -> None:
     bench.define_queue("q", lease_ttl_seconds=60)
     subject = bench.subject()

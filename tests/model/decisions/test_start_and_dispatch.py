@@ -91,6 +91,23 @@ def test_outside_work_that_came_back_runs_again() -> None:
     assert (scene.state, scene.attempt.lease_status) == (State.RUNNING, LeaseStatus.ACTIVE)
 
 
+def test_what_runs_outside_has_the_lease_until_its_deadline() -> None:
+    scene = Scene()
+    scene.claim()
+    scene.dispatch()
+    scene.start(deadline=T0 + timedelta(days=3))
+    assert (scene.state, scene.attempt.expires_at) == (State.RUNNING, T0 + timedelta(days=3))
+
+
+@pytest.mark.parametrize("seconds", [0, -1])
+def test_nothing_starts_with_a_deadline_that_has_passed(seconds: int) -> None:
+    scene = Scene()
+    scene.claim()
+    scene.dispatch()
+    with pytest.raises(InvalidRequest, match="deadline has passed"):
+        scene.start(deadline=T0 + timedelta(seconds=seconds))
+
+
 def test_what_waits_outside_cannot_be_handed_outside_again() -> None:
     scene = Scene()
     scene.claim()
