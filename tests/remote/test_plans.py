@@ -34,7 +34,8 @@ from generate_series(1, %(many)s) n
 """
 _INBOX = """
 insert into tenure.inbox
-select %(tenant)s, 'remote.n', 'event-' || n, sha256('x'), 'agent:n', now() from generate_series(1, %(many)s) n where %(beyond)s >= 0
+select %(tenant)s, 'remote.n', 'event-' || n, sha256('x'), 'agent:n', now()
+from generate_series(1, %(many)s) n where %(beyond)s >= 0
 """
 FIRST = 2**40 + 2
 
