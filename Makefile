@@ -7,7 +7,7 @@ PYTEST_ARGS ?=
 WORKERS ?= 2
 SLURM := munge slurmctld slurmd slurm-client slurm-wlm-basic-plugins
 
-.PHONY: help demo demo-hpc test test-hpc lint format types imports security check bench mutants lock clean
+.PHONY: help demo demo-hpc test test-hpc lint format types imports security check bench crashes mutants lock clean
 
 help:
 	@echo "make demo    install Tenure in .venv and run the demonstration"
@@ -17,6 +17,7 @@ help:
 	@echo "make check   lint, types, import rules and security rules"
 	@echo "make format  let ruff rewrite the code"
 	@echo "make bench   measure Tenure beside bare SQL on this machine (beside its peers: bench/README.md)"
+	@echo "make crashes kill a node's agent 50 times at each of 8 lines (CRASH_LINES=all for every line) and count the jobs"
 	@echo "make mutants break the model in small ways and count what its tests notice (an hour)"
 	@echo "make lock    pin the dependencies again (needs uv)"
 	@echo "make clean   remove .venv, .venv-aiida, caches and builds (.tenure, your data, stays)"
@@ -81,6 +82,10 @@ check: lint types imports security
 
 bench: .venv/.runtime
 	$(BIN)/tenure bench
+
+CRASH_LINES ?= 8
+crashes: .venv/.dev
+	TENURE_CRASH_SAMPLES=50 TENURE_CRASH_LINES=$(CRASH_LINES) $(BIN)/python -m pytest -n 0 tests/agent/test_crashes.py
 
 mutants: .venv/.dev
 	$(BIN)/python -m pip install --quiet 'mutmut>=3.8'

@@ -179,3 +179,15 @@ def test_numbers_of_jobs_are_never_given_twice(bench: LocalBench) -> None:
     for job_id in ids:
         bench.end_of(job_id)
     assert bench.reopened().submit(bench.job("true")) not in ids
+
+
+def test_what_ended_long_ago_is_forgotten_and_its_number_is_not_given_again(bench: LocalBench) -> None:
+    jobs = [bench.job("true") for _ in range(2)]
+    ids = [bench.scheduler.submit(job) for job in jobs]
+    for job_id in ids:
+        bench.end_of(job_id)
+        long_ago = time.time() - 100 * 86400
+        os.utime(bench.folder / "local" / "jobs" / job_id / "end.json", (long_ago, long_ago))
+    after = bench.reopened()
+    assert set(after.find([job.key for job in jobs])) == {jobs[1].key}
+    assert after.submit(bench.job("true")) == "3"

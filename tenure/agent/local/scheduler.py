@@ -24,6 +24,8 @@ from tenure.agent.settings import LocalSettings
 
 #: After so long a supervisor that has not begun its job is taken for one that never came up.
 _START_SECONDS = 30.0
+#: What ended longer ago is forgotten: no agent asks for it any more.
+_KEEP_SECONDS = 90 * 86400.0
 _SUPERVISOR = Path(supervisor.__file__)
 _PASSED_ON = ("PATH", "HOME", "LANG", "LC_ALL", "USER", "LOGNAME", "SHELL", "TMPDIR", "TZ")
 
@@ -52,11 +54,16 @@ class LocalScheduler:
             raise AdapterMissing("The local adapter needs Linux and its /proc.", "Run the agent on Linux.")
         try:
             self._jobs.mkdir(parents=True, exist_ok=True)
-            for folder in sorted(self._jobs.iterdir(), key=lambda path: (len(path.name), path.name)):
-                if folder.name.isdigit():
-                    self._remember(folder)
-                else:
+            folders = sorted(self._jobs.iterdir(), key=lambda path: (path.name.isdigit(), len(path.name), path.name))
+            for folder in folders:
+                if not folder.name.isdigit():
                     shutil.rmtree(folder)  # was never submitted: it is renamed only when it is whole
+                elif (
+                    _long_over(folder) and folder is not folders[-1]
+                ):  # the last one keeps its number from being given again
+                    shutil.rmtree(folder)
+                else:
+                    self._remember(folder)
         except OSError as error:
             raise _unusable(error) from error
 
@@ -193,6 +200,11 @@ class LocalScheduler:
             raise SchedulerUnavailable(f"No process can be started: {error}.") from error
         self._launched[job_id] = time.monotonic()
         self._children.append(child)
+
+
+def _long_over(folder: Path) -> bool:
+    end = folder / supervisor.END
+    return end.exists() and time.time() - end.stat().st_mtime > _KEEP_SECONDS
 
 
 def _locked(path: Path) -> bool:
