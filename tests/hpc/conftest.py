@@ -24,6 +24,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if _HERE in item.path.parents:
             item.add_marker(pytest.mark.hpc)
+            if item.get_closest_marker("timeout") is None:
+                # What takes too long here fails alone, and what it started is stopped.
+                item.add_marker(pytest.mark.timeout(300, method="signal"))
 
 
 @pytest.fixture(scope="session")

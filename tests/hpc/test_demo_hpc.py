@@ -18,7 +18,7 @@ from tenure.demo.hpc.slurm import SlurmCluster
 ROOT = Path(__file__).parents[2]
 
 
-@pytest.mark.timeout(400)
+@pytest.mark.timeout(400, method="signal")
 def test_the_demonstration_on_slurm_keeps_its_promises_and_leaves_nothing_behind(
     slurm: SlurmCluster, short_folder: Path, tell: Callable[[str], None]
 ):

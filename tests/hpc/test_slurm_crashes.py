@@ -193,7 +193,7 @@ def test_answers_that_are_refused_or_lost_change_nothing(node: Node, tmp_path: P
 
 def test_many_submissions_survive_an_agent_that_is_killed_again_and_again(node: Node, tmp_path: Path):
     submissions = [submit(node, tmp_path, "sleep 0.5", memory_mib=16) for _ in range(20)]
-    for _ in range(6):
+    for _ in range(3):
         seen = node.wire.requests
         wait_until("the agent is at work", lambda seen=seen: node.wire.requests > seen + 3, 60, node.agent.tail)
         node.agent.kill()

@@ -37,7 +37,7 @@ def nursery(slurm: SlurmCluster, tmp_path_factory: pytest.TempPathFactory) -> It
         nursery.close()
 
 
-@pytest.mark.timeout(0 if SAMPLES > 1 or LINES == "all" else 300)
+@pytest.mark.timeout(0 if SAMPLES > 1 or LINES == "all" else 300, method="signal")
 def test_an_agent_killed_at_any_line_submits_each_execution_once(
     nursery: Nursery, slurm: SlurmCluster, tmp_path: Path, tell: Callable[[str], None]
 ) -> None:

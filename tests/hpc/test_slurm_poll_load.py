@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -36,8 +37,12 @@ def test_slurm_is_asked_once_for_each_interval(
     node: Node, calls: Path, tmp_path: Path, jobs: int, tell: Callable[[str], None]
 ):
     before = _submitted(node)
-    for _ in range(jobs - before):
-        submit(node, tmp_path, "true", partition="closed", memory_mib=1)
+    with ThreadPoolExecutor(8) as product:
+        list(
+            product.map(
+                lambda _: submit(node, tmp_path, "true", partition="closed", memory_mib=1), range(jobs - before)
+            )
+        )
     wait_until(f"{jobs} jobs are in Slurm", lambda: _submitted(node) == jobs, 100, node.agent.tail)
     wait_until("all is told", lambda: _waiting(node) == 0, 60, node.agent.tail)
 
