@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
+from pydantic import ValidationError
+
 from tenure.agent.adapters import scheduler_for
 from tenure.agent.door import Door
 from tenure.agent.lock import holder_of
@@ -17,6 +19,7 @@ from tenure.agent.settings import AgentSettings
 from tenure.agent.store.opening import FILE
 from tenure.agent.store.store import Store
 from tenure.model.errors import TenureError
+from tenure.remote.model.fields import ResultRef
 from tenure.sdk.http.address import Address
 
 
@@ -48,6 +51,10 @@ def _try(what: str, look: Callable[[], str]) -> Finding:
         return Finding(what, False, error.message, error.hint)
     except SchedulerUnavailable as error:
         return Finding(what, False, f"It does not answer: {error}", "See that it runs, and that this user may ask it.")
+    except ValidationError:
+        return Finding(
+            what, False, "Its name makes no URI: it has a space or another odd character.", "Percent-encode it."
+        )
     except OSError as error:
         return Finding(what, False, f"{error.filename or ''}: {error.strerror or error}".lstrip(": "),
                        "Make it, and give it to the agent's user.")  # fmt: skip
@@ -79,6 +86,7 @@ def _payload(where: str) -> str:
     with store.writing(name) as file:
         file.write(b"check")
     store.remove(name)
+    ResultRef(output_uri=store.uri(name))  # what the server is told must be a URI
     return f"{where} takes files"
 
 

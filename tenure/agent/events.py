@@ -31,7 +31,7 @@ def tell(
         event_id=event_id_of(execution.execution_id, state, execution.restarts), tenant_id=work.tenant_id,
         workspace_id=work.workspace_id, job_id=work.job_id, submission_id=work.submission_id,
         execution_id=execution.execution_id, state=state, occurred_at=datetime.fromtimestamp(at, UTC),
-        trace_id=work.trace_id, status_detail=detail[:_LONGEST] if detail else None,
+        trace_id=work.trace_id, status_detail=detail.replace("\0", "")[:_LONGEST] if detail else None,
         scheduler_ref=_where(execution), result_ref=result, error=error,
     )  # fmt: skip
     told = replace(execution, reported=state, reported_at=at)

@@ -95,7 +95,7 @@ class Orders:
             wait_seconds=self._settings.poll_seconds, holding=tuple((ids + self._store.owing())[:_MOST_TOLD]),
             canceling=tuple((canceling + sorted(self._unknown))[:_MOST_TOLD]), draining=self._standing.draining,
             scheduler=self._standing.scheduler_name,
-            scheduler_problem=next((trouble[:2000] for trouble in troubles if trouble), None),
+            scheduler_problem=next((trouble.replace("\0", "")[:2000] for trouble in troubles if trouble), None),
         )  # fmt: skip
 
     def _obey(self, orders: NodeOrders) -> bool:

@@ -27,7 +27,7 @@ def submitting(execution: Execution, now: float) -> Change | None:
     """The scheduler is about to get it."""
     if execution.stage not in (Stage.PREPARED, Stage.SUBMITTING) or execution.cancel_at is not None:
         return None
-    return Change(_moved(execution, Stage.SUBMITTING, now))
+    return Change(replace(_moved(execution, Stage.SUBMITTING, now), attempts=execution.attempts))
 
 
 def submitted(execution: Execution, job_id: str, now: float, *, reported: bool, adopted: bool = False) -> Change | None:

@@ -19,7 +19,7 @@ from tenure.agent.script import folder_of, job_of
 from tenure.agent.settings import AgentSettings
 from tenure.agent.standing import SCHEDULER, Standing
 from tenure.agent.store.store import Store
-from tenure.agent.telling import tell
+from tenure.agent.telling import LOG, tell
 
 #: So many are looked for with one question, and then submitted one after the other.
 _BATCH = 50
@@ -128,6 +128,11 @@ class Scheduling:
         except SchedulerUnavailable as error:
             self._wait_for_its_job(about, self._clock(), f"It was not answered whether it was submitted: {error}")
             raise
+        except Exception as error:  # a defect of the adapter's, for this one: others are not to wait behind it
+            LOG.exception("Execution %s could not be submitted; it is looked for and tried again.", key)
+            pause = pause_after(about.attempts, _FIRST, _LONGEST)
+            problem = f"It could not be submitted: {type(error).__name__}: {error}"
+            self._wait_for_its_job(about, self._clock(), problem, pause)
         else:
             self._has_job(execution, job_id)
 
@@ -139,9 +144,9 @@ class Scheduling:
         )  # fmt: skip
         tell(execution, "is job %s%s.", job_id, " (found by its key)" if adopted else "")
 
-    def _wait_for_its_job(self, execution: Execution, now: float, problem: str) -> None:
+    def _wait_for_its_job(self, execution: Execution, now: float, problem: str, pause: float = 0.0) -> None:
         """It may have become a job: not before that would be seen is it looked for again, and submitted if there is none."""
-        until = now + self.scheduler.settle_seconds
+        until = now + max(self.scheduler.settle_seconds, pause)
         self._store.change(
             execution.execution_id, lambda each: progress.postponed(each, Stage.SUBMITTING, until, problem), now
         )
@@ -229,7 +234,7 @@ class Scheduling:
         now = self._clock()
         try:
             self.scheduler.collect(execution.job_id or "", folder_of(self._settings, execution.execution_id))
-        except (SchedulerUnavailable, OSError) as error:
+        except Exception as error:  # what one job left keeps nothing else waiting
             problem = f"What its job left cannot be brought into its folder: {error}"
             until = now + pause_after(execution.attempts, _FIRST, _LONGEST)
             self._store.change(

@@ -39,6 +39,7 @@ class Moody(LocalScheduler):
         self.silent = False
         self.loses_answers = 0
         self.forgets: set[str] = set()
+        self.breaks: set[str] = set()
         self.lent: str | None = None
         """Whose job each number is now, as if the scheduler had begun to count anew; and that job is done."""
         self.polls: list[int] = []
@@ -56,6 +57,8 @@ class Moody(LocalScheduler):
 
     def submit(self, job: JobSpec) -> str:
         self._ask()
+        if job.key in self.breaks:
+            raise ZeroDivisionError("a defect")
         job_id = super().submit(job)
         self.submitted.append(job.key)
         if self.loses_answers:

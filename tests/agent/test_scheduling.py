@@ -254,3 +254,17 @@ def test_draining_finishes_what_is_there_takes_nothing_new_and_outlasts_a_restar
         assert border.states(second) == []
         ask(settings.folder, DRAIN, "off")
         border.wait_for_end(second)
+
+
+def test_a_defect_of_the_adapter_for_one_execution_keeps_no_other_back(
+    border: Border, running: RunAgent, moody: Moody, tmp_path: Path
+) -> None:
+    broken, fine = (border.submit(counted(tmp_path)) for _ in range(2))
+    moody.breaks = {broken}
+    with running(scheduler=moody):
+        border.wait_for_end(fine)
+        assert border.states(broken) == []
+        moody.breaks = set()
+        border.wait_for_end(broken)
+    assert complete_and_in_order(border.states(broken))
+    assert sorted(runs(tmp_path)) == sorted([broken, fine])

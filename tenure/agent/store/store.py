@@ -79,6 +79,8 @@ class Store:
             for event in change.events:
                 body = event.model_dump_json(exclude_none=True)
                 self._run("add_event", event_id=event.event_id, execution_id=execution_id, body=body, at=now)
+        if change.execution.stage is Stage.ENDED:
+            self._known.pop(execution_id, None)  # nobody asks for it often from now on
         self._on_change()
         return change.execution
 
