@@ -6,6 +6,7 @@ For what has to be provoked at the server: silence, 503, lost answers. Every bod
 from __future__ import annotations
 
 import json
+import ssl
 import sys
 import threading
 import time
@@ -47,6 +48,7 @@ class Border:
     #: and lose the answer, or None.
     trouble: Callable[[str, bytes], Any] = lambda path, body: None
     batches: bool = True
+    tls: ssl.SSLContext | None = None
 
     def __post_init__(self) -> None:
         self.changed = threading.Condition()
@@ -98,12 +100,14 @@ class Border:
 
             def handle_error(self, request: Any, client_address: Any) -> None:
                 error = sys.exc_info()[1]
-                if not isinstance(error, ConnectionError):
+                if not isinstance(error, ConnectionError | ssl.SSLError):
                     border.defects.append(error)
 
         self.server = Server(("127.0.0.1", 0), Handler)
         self.port = self.server.server_address[1]
-        self.url = f"http://127.0.0.1:{self.port}"
+        if self.tls is not None:
+            self.server.socket = self.tls.wrap_socket(self.server.socket, server_side=True)
+        self.url = f"http{'s' if self.tls else ''}://127.0.0.1:{self.port}"
         self.thread = threading.Thread(target=self.server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
         self.thread.start()
 

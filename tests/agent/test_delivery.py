@@ -5,6 +5,9 @@ from __future__ import annotations
 import json
 import logging
 import random
+import shutil
+import ssl
+import subprocess
 import threading
 from collections import Counter
 from pathlib import Path
@@ -12,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from tenure.agent.errors import Superseded
+from tenure.agent.errors import InvalidSettings, Superseded
 from tenure.agent.looking import look
 from tenure.agent.requests import RESEND, ask
 from tenure.agent.settings import AgentSettings
@@ -228,3 +231,35 @@ def test_of_two_agents_of_a_node_the_older_one_stops(border: Border, running: Ru
     (trouble,) = first.trouble_seen  # type: ignore[attr-defined]
     assert isinstance(trouble, Superseded)
     assert "one agent" in trouble.hint
+
+
+def test_a_servers_certificate_is_always_verified_and_ones_own_authority_can_be_trusted(
+    running: RunAgent, tmp_path: Path
+) -> None:
+    if shutil.which("openssl") is None:
+        pytest.skip("openssl is not installed")
+    subprocess.run(
+        ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=tenure", "-addext",
+         "subjectAltName=IP:127.0.0.1", "-keyout", tmp_path / "key.pem", "-out", tmp_path / "cert.pem"],
+        check=True, capture_output=True,
+    )  # fmt: skip
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(tmp_path / "cert.pem", tmp_path / "key.pem")
+    border = Border(tls=context)
+    execution = border.submit(script(tmp_path, "true"))
+    settings = settings_for(tmp_path, border.url)
+    with running(settings):
+        border.wait(lambda: "server_problem" in look(settings.folder).problems, "it does not trust the server")
+        assert "CERTIFICATE_VERIFY_FAILED" in look(settings.folder).problems["server_problem"]
+        assert border.requests == []
+    with running(settings_for(tmp_path, border.url, ca_file=tmp_path / "cert.pem")):
+        border.wait_for_end(execution)
+    border.close()
+
+
+def test_a_file_of_authorities_that_holds_none_is_told(border: Border, running: RunAgent, tmp_path: Path) -> None:
+    (tmp_path / "cert.pem").write_text("no certificate")
+    with running(settings_for(tmp_path, border.url, ca_file=tmp_path / "cert.pem")) as agent:
+        border.wait(lambda: not agent.ended.is_alive(), "it stops")  # type: ignore[attr-defined]
+    (trouble,) = agent.trouble_seen  # type: ignore[attr-defined]
+    assert isinstance(trouble, InvalidSettings)
