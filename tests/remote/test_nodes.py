@@ -170,3 +170,68 @@ def test_nobody_else_takes_from_a_nodes_queue(border: Border, role: str) -> None
     assert client.refused("claim", worker_euid=worker["euid"], queue_key="remote.cluster-1") == "capability_mismatch"
     spec = {"worker_key": "thief-2", "capabilities": ["management-node:cluster-1"]}
     assert client.refused("register-worker", **spec) == "forbidden"
+
+
+def test_what_the_node_holds_is_not_told_again_when_its_lease_is_taken_anew(
+    border: Border, clock: MovableClock
+) -> None:
+    work = border.handed_out()
+    border.agent_id = "after a crash"
+    border.poll(accepting=0, holding=[work["execution_id"]])
+    clock.advance(seconds=61)
+    assert border.poll(holding=[work["execution_id"]])["work"] == []
+    assert border.tell(work, "accepted")["outcome"] == "applied"
+    assert len(border.shown(work["submission_id"])["executions"]) == 1
+
+
+def test_what_was_submitted_to_another_node_is_held_and_goes_on_at_its_own(border: Border) -> None:
+    other = Border(border.site, node="cluster-2")
+    submission = border.submit()["submission_id"]
+    subject = border.shown(submission)["subject"]
+    border.site.trusted.requeue(subject, queue_key="remote.cluster-2", reason="it is quicker there")
+    assert other.poll()["work"] == []
+    (held,) = border.site.trusted.holds()
+    assert (held.hold.hold_code, "submitted to node cluster-1" in held.hold.reason) == ("NOT_SUBMITTED_HERE", True)
+    border.site.trusted.release_hold(subject)
+    border.site.trusted.requeue(subject, queue_key="remote.cluster-1", reason="back")
+    assert [w["submission_id"] for w in border.poll()["work"]] == [submission]
+    assert border.site.trusted.verify().clean
+
+
+def test_a_subject_that_is_no_submission_does_not_stop_the_node(border: Border) -> None:
+    stranger = {"queue_key": "remote.cluster-1", "template": "remote/submission/1.0", "priority": 9}
+    assert border.product.request("POST", "/subjects", json=stranger).status_code == 201
+    submission = border.submit()["submission_id"]
+    assert [w["submission_id"] for w in border.poll()["work"]] == [submission]
+    (held,) = border.site.trusted.holds()
+    assert held.hold.hold_code == "NOT_SUBMITTED_HERE"
+
+
+def test_another_principal_may_be_bound_and_the_former_is_the_node_no_more(border: Border) -> None:
+    bound = border.define(principal="agent:new")
+    assert bound["principal"] == "agent:new"
+    assert border.ask_poll().json()["code"] == "forbidden"
+    assert border.ask_poll(by=border.client_of("agent:new"), agent_id="new").status_code == 200
+    assert border.define()["principal"] == "agent:new"
+
+
+@pytest.mark.parametrize("close", ["disable_worker", "drain_worker"])
+def test_a_node_that_an_operator_has_closed_gets_nothing_new(border: Border, close: str) -> None:
+    submission = border.submit()["submission_id"]
+    worker = border.defined["worker"]
+    getattr(border.site.trusted, close)(worker, reason="maintenance")
+    assert border.poll()["work"] == []
+    border.site.trusted.enable_worker(worker)
+    assert [w["submission_id"] for w in border.poll()["work"]] == [submission]
+
+
+def test_a_closed_queue_takes_no_submissions_and_hands_none_out(border: Border) -> None:
+    submission = border.submit()["submission_id"]
+    border.site.trusted.update_queue_policy("remote.cluster-1", enabled=False, disabled_reason="maintenance")
+    assert border.poll()["work"] == []
+    answer = border.ask_submit(border.command())
+    assert (answer.status_code, answer.json()["code"], "maintenance" in answer.json()["detail"]) == (
+        503, "execution_unavailable", True,
+    )  # fmt: skip
+    border.site.trusted.update_queue_policy("remote.cluster-1", enabled=True)
+    assert [w["submission_id"] for w in border.poll()["work"]] == [submission]

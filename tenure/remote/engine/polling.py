@@ -7,13 +7,14 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 from tenure.engine.actions.claim import claim
+from tenure.engine.actions.hold import hold
 from tenure.engine.actions.renew import renew_all
 from tenure.engine.actions.workers import register_worker
 from tenure.engine.caller import Caller
 from tenure.engine.logging import told
 from tenure.model.attempt import Attempt
 from tenure.model.errors import Forbidden, QueueDisabled, QueueUnknown, WorkerNotAccepting, WorkerSuperseded
-from tenure.model.requests import ClaimItems, validated
+from tenure.model.requests import ClaimItems, PlaceHold, validated
 from tenure.remote.engine.effects import fresh_token_hash
 from tenure.remote.engine.nodes import no_such_node, node_as_worker
 from tenure.remote.engine.remote import remote_of
@@ -63,7 +64,8 @@ def _poll(caller: Caller, name: str, said: NodePoll) -> Op[NodeOrders]:
     again = [pair for pair in waiting if pair[0].execution.execution_id not in holding]
     yield from _held_on(caller, node, [row for row, _ in waiting])
     room = 0 if said.draining else said.accepting - len(again)
-    fresh = (yield from _taken(caller, node, room, now, {row.submission for row, _ in again})) if room > 0 else []
+    told = holding | {row.execution.execution_id for row, _ in again}
+    fresh = (yield from _taken(caller, node, room, now, told)) if room > 0 else []
     cancel = yield from _to_cancel(caller, [row for row, _ in told_of if not row.execution.wanted], said)
     return NodeOrders(
         work=tuple(_work(caller, row, submission) for row, submission in [*again, *fresh]), cancel=tuple(cancel),
@@ -117,7 +119,7 @@ def _to_renew(attempt: Attempt, node: NodeRow, now: datetime) -> bool:
     return timedelta(0) < attempt.expires_at - now < timedelta(seconds=(attempt.ttl_seconds or 0) / 2)
 
 
-def _taken(caller: Caller, node: NodeRow, room: int, now: datetime, told_of: set[int]) -> Op[list[Pair]]:
+def _taken(caller: Caller, node: NodeRow, room: int, now: datetime, told_of: set[str]) -> Op[list[Pair]]:
     """Claim for the node, and give each claim its execution."""
     request = validated(
         ClaimItems, worker=node.worker, incarnation=node.incarnation, queue_key=queue_key_of(node.name),
@@ -135,13 +137,27 @@ def _taken(caller: Caller, node: NodeRow, room: int, now: datetime, told_of: set
     writing = Writing(caller.tenant, actor=caller.actor)
     pairs = []
     for item in items:
-        row = rows[item.subject]
+        row = rows.get(item.subject)
+        if row is None or row.node != node.uid:
+            yield from _set_aside(caller, item, node, row)
+            continue
         execution = _execution(row, executions.get(row.uid, []), item, node, now)
         writing.executions[row.uid, execution.execution.number] = execution
-        if row.uid not in told_of:
+        if execution.execution.execution_id not in told_of:
             pairs.append((execution, row))
-    yield from storage.write(writing)
+    if not writing.empty:
+        yield from storage.write(writing)
     return pairs
+
+
+def _set_aside(caller: Caller, item: Claimed, node: NodeRow, row: SubmissionRow | None) -> Op[None]:
+    """What no node of that name was asked to run: a hold says so, instead of a job in a place that nobody named."""
+    reason = f"Node {node.name} runs what was submitted to it; behind this stands no submission."
+    if row is not None:
+        reason = (
+            f"It was submitted to node {row.node_name}; node {node.name} does not run it. Requeue it to its own node."
+        )
+    yield from hold(caller, PlaceHold(subject=item.subject, hold_code="NOT_SUBMITTED_HERE", reason=reason))
 
 
 def _execution(
