@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import httpx
+import psycopg
 import pytest
 from fastapi import FastAPI
 
@@ -26,6 +27,7 @@ from tests.identity.populated import Population, populate
 
 E = "/api/v1/execution"
 R = "/api/v1/remote"
+L = "/api/v1/ledger"
 _FAR = 2**40
 WHO = {"worker_euid": "{worker}", "lease_token": "a secret of sixteen"}
 HOLDER = {**WHO, "lease_euid": "{lease}"}
@@ -108,6 +110,16 @@ ROUTES: list[tuple[str, str, Any]] = [
     ("GET", f"{R}/submissions/{{submission}}", None),
     ("GET", f"{R}/submissions/{{submission}}/history", None),
     ("POST", f"{R}/submissions/{{submission}}/cancel", {"reason": "why not"}),
+    ("GET", f"{L}/subscriptions/{{subscription}}", None),
+    ("GET", f"{L}/subscriptions/{{subscription}}/deliveries", None),
+    ("GET", f"{L}/subscriptions/{{subscription}}/dead-letters", None),
+    *(
+        ("POST", f"{L}/actions/{what}-subscription", {"name": "{subscription}"})
+        for what in ("pause", "resume", "remove", "test")
+    ),
+    ("POST", f"{L}/actions/rotate-signing-key", {"name": "{subscription}"}),
+    ("POST", f"{L}/actions/redeliver-event", {"name": "s", "dead_letter_euid": "{letter}"}),
+    ("POST", f"{L}/actions/ignore-event", {"name": "s", "dead_letter_euid": "{letter}", "reason": "why not"}),
     ("POST", f"{R}/events", EVENT),
     ("POST", f"{R}/events/batch", {"events": [EVENT]}),
     ("POST", f"{E}/actions/update-queue-policy", {"queue_key": "{queue}", "lease_ttl_seconds": 60}),
@@ -160,17 +172,23 @@ def names(people: Population) -> dict[str, dict[str, str]]:
         theirs.define_workflow(_workflow("theirs"))
         run = theirs.start_run("theirs", root=subject).run
         submission = _submission(theirs)
+        hook = {"kind": "webhook", "url": "https://receiver.example/events"}
+        theirs.define_subscription("theirs", actor="service:shop", filter={"types": ["*"]}, destination=hook)
         principal, token = theirs.create_principal("user:eve", roles=["admin"]), theirs.tokens()[0]
+    with psycopg.connect(people.dsn) as connection:
+        letters = connection.execute("select uid from tenure.event_dead_letter where tenant = %s", [people.theirs])
+        ((letter,),) = letters.fetchall()
     uids = {
-        "subject": (euid.SUBJECT, subject), "worker": (euid.WORKER, worker.uid), "lease": (euid.LEASE, lease),
+        "letter": (euid.EVENT_DEAD_LETTER, letter), "subject": (euid.SUBJECT, subject),
+        "worker": (euid.WORKER, worker.uid), "lease": (euid.LEASE, lease),
         "run": (euid.RUN, run), "principal": (euid.PRINCIPAL, principal.uid), "token": (euid.ACCESS_TOKEN, token.uid),
     }  # fmt: skip
     return {
         "theirs": {kind: euid.format_euid(*of) for kind, of in uids.items()}
-        | {"queue": "theirs", "name": "user:eve", "workflow": "theirs", "node": "theirs"}
+        | {"queue": "theirs", "name": "user:eve", "workflow": "theirs", "node": "theirs", "subscription": "theirs"}
         | {"submission": submission},
         "nobodys": {kind: euid.format_euid(prefix, uid + _FAR) for kind, (prefix, uid) in uids.items()}
-        | {"queue": "nobody", "name": "user:nobody", "workflow": "nobody", "node": "nobody"}
+        | {"queue": "nobody", "name": "user:nobody", "workflow": "nobody", "node": "nobody", "subscription": "nobody"}
         | {"submission": euid.format_euid(euid.SUBMISSION, euid.parse_euid(submission) + _FAR)},
     }
 

@@ -16,6 +16,8 @@ from tests.ledger.receiver import Receiver
 def post(shared_database: str) -> Iterator[Post]:
     made = Post(shared_database)
     yield made
+    report = made.client.verify()  # whatever a test did, facts and rows tell the same story afterwards
+    assert report.clean, report.first
     made.close()
 
 
