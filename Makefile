@@ -49,6 +49,9 @@ tests/ui/node_modules/.stamp: tests/ui/package-lock.json
 	@bash tools/system-packages.sh npm
 	@if command -v npm >/dev/null; then npm ci --prefix tests/ui --silent && touch $@; fi
 
+# What was compiled is kept, whatever the caller's shell says: each test of a command or a worker starts Python anew.
+test test-hpc: export PYTHONDONTWRITEBYTECODE :=
+
 test: .venv/.dev tests/ui/node_modules/.stamp
 	@bash tools/system-packages.sh pgbouncer chromium
 	$(BIN)/python -m pytest -n $(WORKERS) -m "not hpc" $(PYTEST_ARGS)

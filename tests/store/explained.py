@@ -20,7 +20,7 @@ T = TypeVar("T")
 _TELL = (
     "load 'auto_explain'; set auto_explain.log_min_duration = 0; set auto_explain.log_analyze = on;"
     "set auto_explain.log_buffers = on; set auto_explain.log_timing = off; set auto_explain.log_format = json;"
-    "set auto_explain.log_nested_statements = on; set auto_explain.log_parameter_max_length = 0;"
+    "set auto_explain.log_nested_statements = on;"
     "set auto_explain.log_level = notice; set client_min_messages = notice"
 )
 
@@ -48,6 +48,8 @@ class Explained:
             opened(self.connection)
         self.connection.execute(f"set plan_cache_mode = {mode}")
         self.connection.execute(_TELL)
+        if self.connection.info.server_version >= 160000:  # before, there were no parameters in it
+            self.connection.execute("set auto_explain.log_parameter_max_length = 0")
         self.connection.add_notice_handler(self._hear)
         self._heard: list[Plan] = []
         # Tenure never prepares anything on a connection that is not its own.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -75,7 +76,7 @@ def rows(dsn: str, query: str) -> list[tuple[object, ...]]:
 
 
 def as_role(dsn: str, role: str) -> str:
-    return dsn.replace("://tenure@", f"://{role}@")
+    return re.sub("://[^@/]*@", f"://{role}@", dsn)
 
 
 def test_pending_lists_what_migrate_then_applies_once_and_in_order(database: str, steps: Path) -> None:

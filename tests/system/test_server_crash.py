@@ -27,6 +27,9 @@ def test_work_survives_crashes_of_the_server(make_cluster, processes, tell):
     workers = processes(dsn)
     for _ in range(2):
         workers.start()
+    with psycopg.connect(dsn, autocommit=True) as connection:
+        enrolled = "select count(*) from tenure.worker"
+        wait_for(lambda: connection.execute(enrolled).fetchone() == (2,), 60, workers.log)
     done = 0
     for crash in range(1, CRASHES + 1):
         with psycopg.connect(dsn, autocommit=True) as connection:
