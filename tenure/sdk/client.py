@@ -7,7 +7,7 @@ import threading
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 from weakref import WeakKeyDictionary
 
 import psycopg
@@ -19,9 +19,7 @@ from tenure.model.errors import NotFound, StoreUnavailable
 from tenure.remote.postgres import remote_on
 from tenure.sdk.actions import Actions
 from tenure.sdk.caller_connection import async_connection_of, connection_of
-from tenure.sdk.http.async_line import AsyncLine
 from tenure.sdk.http.call import Call
-from tenure.sdk.http.line import Line
 from tenure.sdk.http.reaching import Reaching, refuse
 from tenure.sdk.inbox import Inbox
 from tenure.sdk.session import KEEPALIVES, Rest, Session, clock_setting, opened, opened_async, reachable
@@ -30,6 +28,10 @@ from tenure.sdk.tasks import TaskRegistry
 from tenure.store.operation import Op
 from tenure.store.postgres.runner import run, run_async, run_own, run_own_async
 from tenure.store.postgres.store import PostgresStore
+
+if TYPE_CHECKING:
+    from tenure.sdk.http.async_line import AsyncLine
+    from tenure.sdk.http.line import Line
 
 T = TypeVar("T")
 _PATIENCE = 30.0
@@ -86,6 +88,8 @@ class Tenure(Actions, TaskRegistry, Inbox, Reaching):
         assert self.address is not None
         with self._lock:
             if self._line is None or self._line.address is not self.address:
+                from tenure.sdk.http.line import Line  # noqa: PLC0415 - httpx takes its time, and few need it
+
                 self._line = Line(self.address)
         return self._line.perform(call)
 
@@ -246,6 +250,8 @@ class AsyncTenure(Actions, TaskRegistry, Inbox, Reaching):
         """The answer of the server that it reaches."""
         assert self.address is not None
         if self._line is None or self._line.address is not self.address:
+            from tenure.sdk.http.async_line import AsyncLine  # noqa: PLC0415 - httpx takes its time, and few need it
+
             self._line = AsyncLine(self.address)
         return await self._line.perform(call)
 
