@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import json
+import os
 import subprocess
 import sys
 import textwrap
@@ -171,6 +172,19 @@ def test_a_job_that_appears_late_is_found(site: Site):
     assert site.calls == 1
 
 
+def test_a_job_that_slurm_has_forgotten_is_known_by_what_it_left_in_the_folder(site: Site):
+    site.sbatch("cat >$0.given; exit 1")
+    with pytest.raises(SchedulerUnavailable):
+        site.submit()
+    # The job runs after all, and Slurm forgets it.
+    subprocess.run(
+        ["sh", site.folder / "bin" / "sbatch.given"], env={"SLURM_JOB_ID": "11", "PATH": os.defpath}, check=True
+    )
+
+    assert site.submit(job_of_key=lambda _: None) == "11"
+    assert site.calls == 1
+
+
 def test_nothing_is_submitted_while_the_scheduler_cannot_say_whether_it_has_the_job(site: Site):
     site.sbatch("exit 1")
     with pytest.raises(SchedulerUnavailable):
@@ -212,7 +226,10 @@ def test_what_is_submitted_runs_the_script_and_asks_for_nothing_by_itself(site: 
     site.job.script.write_text("#!/bin/sh\n#SBATCH --array=1-1000\n")
     site.sbatch(f"cat >{site.folder}/given; env >{site.folder}/environment; echo 13")
     site.submit()
-    assert (site.folder / "given").read_text() == f"#!/bin/sh\nexec {site.job.script}\n"
+    given = (site.folder / "given").read_text().splitlines()
+    assert given[0] == "#!/bin/sh"
+    assert given[-1] == f"exec {site.job.script}"
+    assert not any(line.startswith("#SBATCH") for line in given)
 
 
 def test_variables_that_are_options_in_disguise_are_kept_from_slurms_programs(site: Site, monkeypatch):
@@ -242,6 +259,7 @@ def _job(folder: Path, *, seconds: int = 60, placement: Placement | None = None,
     script = folder / "script"
     if not script.exists():
         script.write_text("#!/bin/sh\ntrue\n")
+        script.chmod(0o755)
     shape = ResourceShape(cpu=2, memory_mib=64, walltime_seconds=seconds)
     return JobSpec("key", script, folder, placement or Placement(), shape, environment)
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from tenure.agent.scheduler import Phase
+from tenure.agent.scheduler import Phase, SchedulerUnavailable
 from tenure.demo.hpc.slurm import SlurmCluster
-from tests.hpc.bench import SlurmBench
+from tests.hpc.bench import SlurmBench, counted_programs
 
 
 @pytest.fixture(scope="module")
@@ -54,6 +54,27 @@ def test_the_end_of_a_forgotten_job_is_proved_and_a_job_without_one_is_unknown(b
     assert {key: status.job_id for key, status in bench.reopened().find(ids).items()} == {
         each.key: ids[each.key] for each in (good, bad)
     }
+
+
+def test_a_job_whose_number_was_lost_is_not_run_again_although_slurm_has_forgotten_it(
+    bench: SlurmBench, tmp_path: Path
+):
+    (tmp_path / "lost").mkdir()
+    real = shutil.which("sbatch")
+    programs = counted_programs(tmp_path / "lost", bench.calls, {"sbatch": f'{real} "$@" >/dev/null; exit 1'})
+    blind = SlurmBench(bench.slurm, tmp_path / "lost", programs=programs, completions=tmp_path / "none")
+    job = bench.job("echo . >>begun")
+    with pytest.raises(SchedulerUnavailable):
+        blind.scheduler.submit(job)
+    number = bench.scheduler.find([job.key])[job.key].job_id
+    bench.end_of(number)
+    forget(bench.slurm)
+
+    assert blind.scheduler.find([job.key]) == {}
+    assert blind.scheduler.submit(job) == number
+    assert blind.scheduler.poll([number]) == {}
+    assert bench.called("sbatch") == 1
+    assert (job.folder / "begun").read_text() == ".\n"
 
 
 def test_a_number_that_is_given_a_second_time_is_not_taken_for_the_first_job(bench: SlurmBench):

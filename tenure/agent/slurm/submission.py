@@ -3,7 +3,8 @@
 An ``sbatch`` goes on when the agent that started it is killed. Therefore it holds a lock in the execution's folder for as
 long as it runs, and writes its answer into files there: a later agent waits for it and reads what it said. Where the answer
 is lost (it was killed, or the controller did not answer it), the job may still appear a little later; it is looked for, and
-looked for again after a while, before another one is submitted.
+looked for again after a while, before another one is submitted. A job that begins says so in the folder, too: it is found
+even when Slurm has forgotten it.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from tenure.agent.slurm.command import Programs, end
 from tenure.agent.slurm.refusals import Outcome, Reply, read_reply
 from tenure.agent.slurm.settings import SlurmSettings
 
-_LOCK, _OUT, _ERROR = "sbatch.lock", "sbatch.out", "sbatch.err"
+_LOCK, _OUT, _ERROR, _BEGUN = "sbatch.lock", "sbatch.out", "sbatch.err", "sbatch.begun"
 _LOOK_AGAIN = 0.05
 _NO_LOCKS = (errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOLCK)
 
@@ -36,7 +37,7 @@ def submit(job: JobSpec, programs: Programs, settings: SlurmSettings, job_of_key
     with _lock(job.folder / _LOCK, settings.command_seconds) as lock:
         earlier = _reply(job.folder)
         if earlier is not None and earlier.outcome is Outcome.UNKNOWN:
-            found = _found(job.key, job_of_key, settings.settle_seconds)
+            found = _found(job, job_of_key, settings.settle_seconds)
             if found is not None:
                 return found
         if earlier is None or earlier.outcome in (Outcome.UNKNOWN, Outcome.NOT_TAKEN):
@@ -80,8 +81,9 @@ def options(job: JobSpec, settings: SlurmSettings) -> list[str]:
 def _sbatch(job: JobSpec, programs: Programs, settings: SlurmSettings, lock: int) -> None:
     """Run it. What it says is in the folder afterwards, and also when we are killed while it runs."""
     sbatch = programs.path("sbatch")
-    # What is submitted has no lines of its own, so that no #SBATCH line in what is run can ask for anything.
-    script = f"#!/bin/sh\nexec {shlex.quote(str(job.script))}\n".encode()
+    # What is run is not what is submitted, so that no #SBATCH line in it can ask for anything.
+    begun, run = shlex.quote(str(job.folder / _BEGUN)), shlex.quote(str(job.script))
+    script = f'#!/bin/sh\necho "$SLURM_JOB_ID" >>{begun}\nexec {run}\n'.encode()
     with (job.folder / _ERROR).open("wb") as error, (job.folder / _OUT).open("wb") as out:
         process = subprocess.Popen(
             [sbatch, *options(job, settings)], env=programs.environment(job.environment), stdin=subprocess.PIPE,
@@ -102,15 +104,24 @@ def _reply(folder: Path) -> Reply | None:
     return read_reply(out, error)
 
 
-def _found(key: str, job_of_key: Callable[[str], str | None], settle_seconds: float) -> str | None:
+def _found(job: JobSpec, job_of_key: Callable[[str], str | None], settle_seconds: float) -> str | None:
     """The job of an ``sbatch`` whose answer was lost. A controller that was busy may come to its request only now: that it
     answers the first question does not mean that it has made all jobs that it was asked for before; the second one counts.
+
+    A job that Slurm has forgotten has left its number in the folder when it began.
     """
-    found = job_of_key(key)
+    found = job_of_key(job.key)
     if found is None:
         time.sleep(settle_seconds)
-        found = job_of_key(key)
-    return found
+        found = job_of_key(job.key)
+    return found or _begun(job.folder)
+
+
+def _begun(folder: Path) -> str | None:
+    try:
+        return next(iter((folder / _BEGUN).read_text(errors="replace").split()), None)
+    except FileNotFoundError:
+        return None
 
 
 @contextmanager

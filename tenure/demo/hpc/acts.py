@@ -117,9 +117,9 @@ class Play:
         self._teller.act(
             "6. A job that takes more memory than it asked for: no retry helps, and the failure says what would"
         )
-        self._submit(HUNGRY, "rte", copies=100, memory_mib=64)
+        self._submit(HUNGRY, "rte", copies=60, memory_mib=48)
         self._teller.until("it has failed", lambda: self._ended(HUNGRY))
-        self._submit(FED, "rte", copies=100, memory_mib=1000)
+        self._submit(FED, "rte", copies=60, memory_mib=1000)
         self._teller.until("it is done", lambda: self._ended(FED))
 
     def _preempted(self) -> None:

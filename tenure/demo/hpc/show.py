@@ -73,7 +73,7 @@ def _played(
 def _outcome(server: Server, cast: Cast, report: Report, kept: list[Promise], teller: Teller, console: Console) -> None:
     teller.act("What became of each submission")
     rows = [_row(name, server.shown(submission)) for name, submission in cast.submissions.items()]
-    console.print(table(["!submission", "name", "Slurm jobs", "executions ended", "the product knows", "result"], rows))
+    console.print(table(["!submission", "name", "jobs", "ended", "found", "published"], rows))
     teller.act("The evidence (tenure verify)")
     console.print(*verification(report), sep="\n")
     teller.act("What was promised")
@@ -86,16 +86,11 @@ def _outcome(server: Server, cast: Cast, report: Report, kept: list[Promise], te
 def _row(name: str, shown: dict[str, Any]) -> tuple[Any, ...]:
     jobs = ", ".join(str(each["scheduler_ref"]["slurm_job_id"]) for each in shown["executions"])
     ends = ", ".join(str(each["state"]) for each in shown["executions"])
-    return shown["submission_id"], name, jobs, ends, shown["projection_state"], _result(shown)
-
-
-def _result(shown: dict[str, Any]) -> str:
     if shown["projection_state"] == "failed":
-        return str(shown["failure"]["code"])
+        return shown["submission_id"], name, jobs, ends, shown["failure"]["code"], ""
     report = report_of(shown)
-    return (
-        "" if report is None else f"{report['compared']}: {report['found']:.4f} ({report['published']:.4f} published)"
-    )
+    numbers = ("", "") if report is None else (f"{report['found']:.4f}", f"{report['published']:.4f}")
+    return shown["submission_id"], name, jobs, ends, *numbers
 
 
 def _data(server: Server, cast: Cast, report: Report, kept: list[Promise]) -> dict[str, Any]:
