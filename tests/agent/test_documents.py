@@ -19,6 +19,7 @@ PAGE = (ROOT / "docs" / "how-to" / "connect-a-cluster.md").read_text(encoding="u
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(600)
 def test_the_commands_of_the_how_to_connect_a_node(migrated_database: str, tmp_path: Path) -> None:
     programs = tmp_path / "bin"
     programs.mkdir()
@@ -31,7 +32,7 @@ def test_the_commands_of_the_how_to_connect_a_node(migrated_database: str, tmp_p
     def run(block: str) -> str:
         done = subprocess.run(
             ["bash", "-euo", "pipefail", "-c", block], env=environment, cwd=tmp_path, capture_output=True, text=True,
-            timeout=110, check=False,
+            timeout=300, check=False,
         )  # fmt: skip
         assert done.returncode == 0, block + done.stdout + done.stderr
         return re.sub(r"\s+", " ", done.stdout)

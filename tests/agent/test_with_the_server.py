@@ -62,7 +62,7 @@ class Product:
         history = self.client.get(f"/submissions/{submission}/history").json()["entries"]
         return [entry["data"]["state"] for entry in history if entry["type"] == "execution_event.received"]
 
-    def until(self, condition: Callable[[], bool], what: str, seconds: float = 60) -> None:
+    def until(self, condition: Callable[[], bool], what: str, seconds: float = 180) -> None:
         deadline = time.monotonic() + seconds
         while not condition():
             assert time.monotonic() < deadline, f"{what}: {[(each, self.states(each)) for each in self.submitted]}"
@@ -154,6 +154,7 @@ def agent(app: Tenure, product: Product, network: Cuttable, tmp_path: Path) -> I
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(600)
 def test_submissions_run_once_and_in_order_through_a_cut_network_and_killed_processes(
     app: Tenure, server: ServerProcess, product: Product, network: Cuttable, agent: AgentProcess, tmp_path: Path,
     tell: Callable[[str], None],
@@ -203,6 +204,7 @@ def waiting(agent: AgentProcess) -> int:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(600)
 def test_check_says_what_to_do_and_the_token_is_nowhere(product: Product, agent: AgentProcess, tmp_path: Path) -> None:
     line = [sys.executable, "-m", "tenure.cli", "agent"]
     environment = {"PATH": os.environ["PATH"], "PYTHONPATH": str(Path(__file__).parents[2])}
@@ -210,7 +212,7 @@ def test_check_says_what_to_do_and_the_token_is_nowhere(product: Product, agent:
     def run(*words: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
             [*line, *words, "--config", str(agent.config)], env=environment, cwd=tmp_path, capture_output=True, text=True,
-            timeout=60, check=False,
+            timeout=300, check=False,
         )  # fmt: skip
 
     first = node_of(product)["agent_id"]
