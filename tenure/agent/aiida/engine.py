@@ -14,6 +14,7 @@ from tenure.agent.aiida.settings import AiidaSettings
 from tenure.agent.errors import InvalidSettings
 
 T = TypeVar("T")
+_PROFILES = "See `verdi profile list`; name the profile, and the folder that holds .aiida, in the section [aiida]."
 
 
 class Engine:
@@ -49,8 +50,11 @@ class Engine:
         asyncio.set_event_loop(asyncio.new_event_loop())
         # AiiDA looks for its own program on PATH, and reads it when it is first imported.
         os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
-        if self._settings.config_folder is not None:
-            os.environ["AIIDA_PATH"] = str(self._settings.config_folder)
+        folder = self._settings.config_folder
+        if folder is not None:
+            if not (folder / ".aiida" / "config.json").exists():  # AiiDA would make it
+                raise InvalidSettings(f"There is no AiiDA in {folder}: it has no .aiida/config.json.", _PROFILES)
+            os.environ["AIIDA_PATH"] = str(folder)
         from aiida import load_profile  # noqa: PLC0415
         from aiida.common.exceptions import ConfigurationError  # noqa: PLC0415
         from aiida.manage.configuration.settings import AiiDAConfigDir  # noqa: PLC0415
@@ -59,10 +63,7 @@ class Engine:
             AiiDAConfigDir.set()
             load_profile(self._settings.profile)
         except ConfigurationError as error:
-            raise InvalidSettings(
-                f"The profile of AiiDA cannot be loaded: {error}.",
-                "See `verdi profile list`; name the profile, and the folder that holds .aiida, in the section [aiida].",
-            ) from error
+            raise InvalidSettings(f"The profile of AiiDA cannot be loaded: {error}.", _PROFILES) from error
 
 
 def _unload() -> None:

@@ -8,10 +8,13 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
 
+from tenure.agent.aiida.adapter import AiidaScheduler
 from tenure.agent.errors import InvalidSettings
 from tenure.agent.scheduler import JobSpec, Phase
 from tenure.remote.model.contracts import Placement
@@ -141,12 +144,18 @@ def test_what_aiida_has_paused_is_told_and_can_go_on_or_be_cancelled(bench: Aiid
 
 
 @pytest.mark.parametrize(
-    ("computer", "words"), [("plain", "may submit a job twice"), ("nosuch", "has no computer 'nosuch'")]
+    ("change", "words", "what_to_do"),
+    [
+        ({"computer": "plain"}, "may submit a job twice", "verdi computer duplicate plain"),
+        ({"computer": "nosuch"}, "has no computer 'nosuch'", "verdi computer setup --label nosuch"),
+        ({"profile": "nosuch"}, "profile of AiiDA cannot be loaded", "verdi profile list"),
+        ({"config_folder": Path("/nonexistent")}, "no AiiDA in /nonexistent", "verdi profile list"),
+    ],
 )
-def test_a_computer_that_cannot_be_used_says_what_to_do(site: Site, computer: str, words: str):
+def test_what_cannot_be_used_says_what_to_do(site: Site, change: dict[str, Any], words: str, what_to_do: str):
     with pytest.raises(InvalidSettings, match=words) as refusal:
-        site.open(computer)
-    assert "verdi computer" in refusal.value.hint
+        AiidaScheduler(site.settings().model_copy(update=change)).open()
+    assert what_to_do in refusal.value.hint
 
 
 def workers(site: Site) -> list[psutil.Process]:
