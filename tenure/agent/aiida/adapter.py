@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 _log = logging.getLogger(__name__)
 _LONGEST_SECONDS = 3600.0
+#: Handed over three times in vain, which is after seven times ``again_seconds``.
+_TRIES_BEFORE_ALERT = 8
 _LIVE = frozenset({Phase.WAITING, Phase.RUNNING, Phase.ENDING})
 
 
@@ -181,14 +183,24 @@ class AiidaScheduler:
         return True
 
     def _told(self, found: Iterable[Process], below: Mapping[str, JobStatus]) -> list[JobStatus]:
-        problem = self._do(self._daemon_problem)
+        stopped = self._do(self._daemon_problem)
         told = []
         for process in found:
             job = below.get(process.uuid)
             if process.state == "killed" and job is not None and job.phase in _LIVE and self._slurm is not None:
                 self._slurm.cancel(job.job_id)  # the kill came while it was being submitted
-            told.append(status(process, job, problem))
+            told.append(status(process, job, stopped or self._not_begun(process)))
         return told
+
+    def _not_begun(self, process: Process) -> str | None:
+        """What to say of a process that was handed over again and again, and that no worker begins."""
+        _, pause = self._again.get(process.uuid, (0.0, 0.0))
+        if process.state != "created" or pause < _TRIES_BEFORE_ALERT * self._settings.again_seconds:
+            return None
+        return (
+            f"No worker of AiiDA begins process {process.pk} of execution {process.key}: none is free, or none hears."
+            " See `verdi daemon status` and `verdi process list`; where they idle, `verdi daemon restart`."
+        )
 
     def _below(self, found: Collection[Process]) -> dict[str, JobStatus]:
         """What Slurm says of the jobs of these processes, by the process's uuid; one question."""

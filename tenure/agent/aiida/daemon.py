@@ -7,8 +7,10 @@ import time
 
 import psutil
 from aiida.brokers.zeromq import ZeromqBroker
+from aiida.brokers.zeromq.service import ZeromqBrokerService
 from aiida.engine.daemon.client import DaemonException, get_daemon_client
 from aiida.manage import get_manager
+from aiida.manage.configuration import get_config
 
 from tenure.agent.aiida.settings import AiidaSettings
 from tenure.agent.scheduler import SchedulerUnavailable
@@ -32,6 +34,7 @@ class Daemon:
             return
         if not self._settings.start_daemon:
             raise SchedulerUnavailable("AiiDA's daemon does not run: start it with `verdi daemon start`.")
+        _forget_broker()
         try:
             get_daemon_client().start_daemon(number_workers=self._settings.workers)
         except DaemonException as error:
@@ -62,6 +65,16 @@ class Daemon:
                 raise SchedulerUnavailable("AiiDA's daemon runs, but its broker does not.")
             time.sleep(_LOOK_SECONDS)
         return broker.probe_service_status().get("pid")
+
+
+def _forget_broker() -> None:
+    """Remove what a broker that was killed left behind. A worker that starts sooner than the new one would believe it, and
+    wait for ever where nobody is.
+    """
+    broker, profile = get_manager().get_broker(), get_manager().get_profile()
+    if isinstance(broker, ZeromqBroker) and profile is not None and not broker.check_service_reachable():
+        left = ZeromqBrokerService.FilepathLayout(get_config().filepaths(profile)["broker_service"]["dir"])
+        left.sockets_file.unlink(missing_ok=True)
 
 
 def _runs() -> bool:

@@ -1,7 +1,13 @@
 # Slurm knows an execution by its key, which stands in the name and in the comment; other jobs by their folder.
+clean=()
 if [ -e .tenure-key ]; then
     key=$(cat .tenure-key)
     set -- "$1" --job-name="$key"
+    # An execution gets its own environment, and of the daemon's what follows. Slurm's --export would do a login for each job.
+    clean=(env --ignore-environment)
+    for name in PATH HOME USER LOGNAME SHELL LANG TMPDIR TZ SLURM_CONF SLURM_CONF_SERVER SLURM_JWT; do
+        if [ -n "${!name+set}" ]; then clean+=("$name=${!name}"); fi
+    done
 else
     key=$PWD
 fi
@@ -27,7 +33,7 @@ fi
 if [ -z "$found" ]; then
     script=$1
     shift
-    said=$(sbatch --parsable --comment="$key" "$@" "$script" 9>&-)
+    said=$("${clean[@]}" sbatch --parsable --comment="$key" "$@" "$script" 9>&-)
     status=$?
     found=${said%%;*}
     if [ "$status" -ne 0 ] || [ -z "$found" ]; then

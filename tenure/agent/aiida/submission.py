@@ -85,8 +85,8 @@ def _options(job: JobSpec, site: AiidaSite, slurm: SlurmSettings) -> dict[str, A
         "qos": job.placement.qos,
     }
     if site.on_slurm:
-        # NIL: the job gets its own environment, and nothing of the daemon's. The plugin adds the name and the comment.
-        more = ("--export=NIL", "--kill-on-invalid-dep=yes", *slurm.options)
+        # The plugin adds the name and the comment, and sees to the environment.
+        more = ("--kill-on-invalid-dep=yes", *slurm.options)
         options |= {
             "max_memory_kb": job.resources.memory_mib * 1024,
             # Slurm counts in minutes and rounds down what is below one.

@@ -26,6 +26,10 @@ from tenure.remote.model.contracts import Placement
 from tenure.testing.scheduler_contract import SchedulerBench
 from tests.hpc.with_aiida.profile import PROFILE
 
+#: Where an agent of dying_agent.py is killed, and that program.
+POINTS = ("process stored", "checkpoint stored", "task sent", "submission returned")
+DYING_AGENT = Path(__file__).with_name("dying_agent.py")
+
 SHIM = """#!/bin/bash
 # The sbatch of the daemon's worker: real, but for what a test has asked for.
 trouble={trouble}
@@ -107,6 +111,7 @@ class AiidaBench(SchedulerBench):
     small = SchedulerBench.small.model_copy(update={"memory_mib": 64})
     shortest_walltime = 60
     pause = 0.1
+    patience = 150.0
 
     def __init__(self, site: Site, folder: Path, computer: str = "cluster") -> None:
         self.site = site
@@ -164,7 +169,7 @@ def process_of(bench: AiidaBench, job_id: str) -> Process:
     return process
 
 
-def until(what: Callable[[], bool], seconds: float = 60.0) -> None:
+def until(what: Callable[[], bool], seconds: float = 150.0) -> None:
     deadline = time.monotonic() + seconds
     while not what():
         assert time.monotonic() < deadline, "It did not come to pass in time."

@@ -15,6 +15,13 @@ from tests.hpc.with_aiida import profile
 from tests.hpc.with_aiida.bench import SHIM, AiidaBench, Site, stop
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    # AiiDA's programs start slowly where others need the processors, too.
+    for item in items:
+        if Path(__file__).parent in item.path.parents:
+            item.add_marker(pytest.mark.timeout(400))
+
+
 @pytest.fixture(scope="session")
 def site(slurm: SlurmCluster, short_folder: Path) -> Iterator[Site]:
     pytest.importorskip("aiida", reason="AiiDA is not installed here: make test-hpc has an environment for it")

@@ -1,4 +1,4 @@
-"""An agent that is killed while it submits: ``python dying_agent.py CONFIG_FOLDER PROFILE KEY FOLDER POINT``."""
+"""Agents that are killed while they submit: ``python dying_agent.py CONFIG_FOLDER PROFILE POINT<tab>KEY<tab>FOLDER...``."""
 
 from __future__ import annotations
 
@@ -8,13 +8,16 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from aiida.engine.persistence import AiiDAPersister
+from plumpy.process_comms import RemoteProcessThreadController
+
+from tenure.agent.aiida import submission  # noqa: F401 - with it, all that is needed of AiiDA
 from tenure.agent.aiida.adapter import AiidaScheduler
 from tenure.agent.aiida.settings import AiidaSettings
 from tenure.agent.scheduler import JobSpec
 from tenure.remote.model.contracts import Placement
 from tenure.remote.model.fields import ResourceShape
-
-POINTS = ("process stored", "checkpoint stored", "task sent", "submission returned")
+from tests.hpc.with_aiida.bench import POINTS
 
 
 def die(*_: Any, **__: Any) -> None:
@@ -24,9 +27,6 @@ def die(*_: Any, **__: Any) -> None:
 def main(config: str, profile: str, key: str, folder: str, point: str) -> None:
     scheduler = AiidaScheduler(AiidaSettings(computer="cluster", config_folder=Path(config), profile=profile))
     scheduler.open()
-    from aiida.engine.persistence import AiiDAPersister
-    from plumpy.process_comms import RemoteProcessThreadController
-
     if point == "process stored":
         AiiDAPersister.save_checkpoint = die
     elif point == "checkpoint stored":
@@ -41,8 +41,18 @@ def main(config: str, profile: str, key: str, folder: str, point: str) -> None:
     scheduler.submit(job)
     if point == POINTS[-1]:
         die()
-    sys.exit(f"It was to die when: {point}")
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    # What is imported is shared: AiiDA takes seconds for that. Each agent is a process of its own, which is killed.
+    config, profile, *lines = sys.argv[1:]
+    agents = {}
+    for line in lines:
+        point, key, folder = line.split("\t")
+        if (agent := os.fork()) == 0:
+            main(config, profile, key, folder, point)
+            os._exit(0)
+        agents[agent] = point
+    ends = {agents[agent]: os.waitpid(agent, 0)[1] for agent in agents}
+    if set(ends.values()) != {signal.SIGKILL}:
+        sys.exit(f"They were to be killed: {ends}")
