@@ -158,6 +158,10 @@ def test_a_job_whose_dependency_can_never_be_satisfied_has_failed(node: Node, tm
     before.ended()
     submission = submit(node, tmp_path, "true", partition="closed")
     job = submission.job()
+    # It waits for what will not come by itself: the node calls for somebody.
+    wait_until(
+        "somebody is called for", lambda: any("PartitionDown" in str(each["problem"]) for each in node.look().troubled)
+    )
 
     node.slurm.run("scontrol", "update", f"JobId={job}", f"Dependency=afterok:{before.job()}")
 
