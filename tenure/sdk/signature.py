@@ -5,8 +5,9 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, get_type_hints
+from typing import Any, get_origin, get_type_hints
 
+import psycopg
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, create_model
 from pydantic.errors import PydanticUserError
 from pydantic_core import PydanticSerializationError
@@ -24,6 +25,8 @@ class Signature:
     key: str
     parameters: inspect.Signature
     job_parameter: str | None
+    transaction_parameter: str | None
+    """The one that takes a psycopg connection, whose transaction the job's completion is part of."""
     model: type[BaseModel]
     names: Sequence[str]
     """The arguments in order; the model's own fields are numbered, so that any name will do for an argument."""
@@ -77,13 +80,20 @@ def signature_of(function: Callable[..., Any], key: str) -> Signature:
             "Annotate with types that can be looked up in the function's module.",
         ) from error
     parameters = inspect.signature(function)
-    job_parameter = None
+    job_parameter = transaction_parameter = None
     names: list[str] = []
     fields: dict[str, Any] = {}
     for name, parameter in parameters.parameters.items():
         hint = hints.get(name, Any)
         if hint is Job:
             job_parameter = name
+        elif (get_origin(hint) or hint) in (psycopg.Connection, psycopg.AsyncConnection):
+            transaction_parameter = name
+            if inspect.iscoroutinefunction(function) != ((get_origin(hint) or hint) is psycopg.AsyncConnection):
+                raise InvalidRequest(
+                    f"Task {key!r} takes a connection of the other kind.",
+                    "A coroutine function takes a psycopg.AsyncConnection, a plain one a psycopg.Connection.",
+                )
         elif parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD, parameter.POSITIONAL_ONLY):
             raise InvalidRequest(
                 f"Task {key!r} takes {parameter}, which has no name to be kept under.", "Use named parameters only."
@@ -96,14 +106,16 @@ def signature_of(function: Callable[..., Any], key: str) -> Signature:
             default = ... if parameter.default is parameter.empty else parameter.default
             fields[f"argument_{len(names)}"] = (hint, Field(default, alias=name))
             names.append(name)
-    left = [p for name, p in parameters.parameters.items() if name != job_parameter]
+    left = [p for name, p in parameters.parameters.items() if name not in (job_parameter, transaction_parameter)]
     try:
         model: type[BaseModel] = create_model(f"{key}.arguments", __config__=ConfigDict(extra="forbid"), **fields)
     except PydanticUserError as error:
         raise InvalidRequest(
             f"Task {key!r} takes what cannot be kept as JSON: {error.message}.", "Take plain data or pydantic models."
         ) from error
-    return Signature(key, parameters.replace(parameters=left), job_parameter, model, names, _returns(hints))
+    return Signature(
+        key, parameters.replace(parameters=left), job_parameter, transaction_parameter, model, names, _returns(hints)
+    )
 
 
 def _returns(hints: Mapping[str, Any]) -> TypeAdapter[Any]:

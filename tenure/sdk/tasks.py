@@ -64,10 +64,13 @@ class Task(Generic[P, R]):
             )
         self._signature = signature_of(function, key)
         self.job_parameter = self._signature.job_parameter
-        if self.executor == "process" and (self.job_parameter is not None or "<" in function.__qualname__):
+        self.transaction_parameter = self._signature.transaction_parameter
+        """The parameter that takes a psycopg connection: what is written through it commits with the job's completion."""
+        taken = self.job_parameter or self.transaction_parameter
+        if self.executor == "process" and (taken is not None or "<" in function.__qualname__):
             raise InvalidRequest(
                 f"Task {key!r} cannot run in another process: only names and arguments can go there.",
-                "Define the function at the top of a module, and take no Job.",
+                "Define the function at the top of a module, and take no Job and no connection.",
             )
 
     def __call__(self, /, *args: P.args, **kwargs: P.kwargs) -> R:

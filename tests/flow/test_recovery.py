@@ -55,7 +55,7 @@ def finish(lab: FlowLab) -> None:
 
 
 @pytest.mark.parametrize("name", SCENES)
-def test_torn_at_every_entry_every_run_comes_to_its_end(name: str) -> None:
+def test_each_crash_window_torn_at_every_entry_every_run_comes_to_its_end(name: str) -> None:
     lab, journal = torn_lab()
     SCENES[name](lab)
     finish(lab)

@@ -189,3 +189,32 @@ def test_with_many_tickers_each_due_time_is_started_once(crowd: FlowLab) -> None
     assert failures == []
     keys = [run.run_key for run in crowd.list()]
     assert len(keys) == len(set(keys)) == 5 * 6
+
+
+def test_schedule_duplicates_across_queues_and_time_zone_changes(crowd: FlowLab) -> None:
+    """One due time of a schedule is one subject, whichever queue and zone the schedule had when it was looked at."""
+    crowd.bench.define_queue("early")
+    crowd.bench.define_queue("late")
+    chore = {"workflow": None, "action": "sweep", "input": {}, "missed": "catch_up"}
+    define(crowd, cron="0 13 * * *", timezone="Europe/Berlin", queue_key="early", **chore)
+    crowd.bench.later(86400 - 60)
+    for zone, cron, queue in (("UTC", "0 12 * * *", "late"), ("Europe/Berlin", "0 13 * * *", "early")) * 2:
+        define(crowd, cron=cron, timezone=zone, queue_key=queue, **chore)
+    crowd.bench.later(120)
+    start = threading.Barrier(4)
+
+    def ticking() -> None:
+        with crowd.bench.beside() as own:
+            own.caller = crowd.bench.caller
+            start.wait(30)
+            own.perform(tick)
+
+    tickers = [threading.Thread(target=ticking) for _ in range(4)]
+    for ticker in tickers:
+        ticker.start()
+    for ticker in tickers:
+        ticker.join(60)
+    assert crowd.waiting("early") + crowd.waiting("late") == ["sweep"]
+    define(crowd, cron="0 12 * * *", timezone="UTC", queue_key="late", **chore)
+    crowd.tick()
+    assert crowd.waiting("early") + crowd.waiting("late") == ["sweep"]

@@ -81,12 +81,13 @@ class Processes:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(600)
 def test_killed_at_every_append_a_thousand_runs_end_and_each_effect_is_applied_once(
     migrated_database: str, tell: Any
 ) -> None:
     with psycopg.connect(migrated_database, autocommit=True) as connection:
         connection.execute("create table public.effect (subject text primary key, what text, tries int default 1)")
+        connection.execute("create table public.shipment (subject text)")
     clock, processes = MovableClock(NOON), Processes()
     started: list[tuple[str, str]] = []
     hits: list[tuple[int | None, str]] = []
@@ -126,6 +127,22 @@ def test_killed_at_every_append_a_thousand_runs_end_and_each_effect_is_applied_o
     tell(
         f"{reached} of {len(places)} appends of a life, {len(hits)} processes killed ({kinds}); {len(started)} runs, {told}"
     )
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(120)
+def test_two_processes_execute_once(migrated_database: str) -> None:
+    with psycopg.connect(migrated_database, autocommit=True) as connection:
+        connection.execute("create table public.effect (subject text primary key, what text, tries int default 1)")
+        connection.execute("create table public.shipment (subject text)")
+    clock, started = MovableClock(NOON), []
+    with application(migrated_database, clock) as app:
+        define(app)
+        ends = Processes().lead([Life(migrated_database, clock(), _fresh(started)) for _ in range(2)])
+        assert [killed for killed, _ in ends] == [False, False]
+        drain(app)  # one may have looked for the last time before the other planned its last step
+        _all_is_well(app, started)
+    assert _each_effect_once(migrated_database, started).endswith(" 0 done again")
 
 
 def _fresh(started: list[tuple[str, str]]) -> list[tuple[str, str]]:
@@ -168,6 +185,11 @@ def _each_effect_once(dsn: str, started: list[tuple[str, str]]) -> str:
         ((claims, ends),) = connection.execute(
             "select count(*), count(*) filter (where record_status = 'SUCCEEDED') from tenure.attempt"
         ).fetchall()
-        assert ends == sum(wanted.values())
+        assert ends == sum(wanted.values()) + len(started)
+        # Nothing but the transaction keeps these from being there twice.
+        ((shipped, subjects),) = connection.execute(
+            "select count(*), count(distinct subject) from public.shipment"
+        ).fetchall()
+        assert shipped == subjects == len(started)
     again = sum(tries for _, _, tries in effects) - sum(wanted.values())
-    return f"{ends} effects, {claims} claims, {again} done again"
+    return f"{ends} effects, {shipped} of them by their transaction alone, {claims} claims, {again} done again"

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import logging
 
+import psycopg
 import pytest
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
@@ -53,6 +54,28 @@ async def test_without_notify_work_is_found_by_polling(migrated_database):
             await until(lambda: state(app, subject) == "COMPLETED")
 
             assert worker.report()["hints"] == 0
+
+
+async def test_notifier_raises_and_the_run_goes_on(app):
+    """The connection that brings hints breaks again and again: what was scheduled is found all the same."""
+    done = []
+
+    @app.task(queue="q", key="work")
+    async def work(n: int) -> int:
+        with psycopg.connect(app.settings.dsn, autocommit=True) as connection:
+            connection.execute("select pg_terminate_backend(pid) from pg_stat_activity where query ilike 'listen%'")
+        done.append(n)
+        return n + 1
+
+    chain = app.workflow("chain", queue="q")
+    for number in range(5):
+        given = "$.input.n" if number == 0 else f"$.outputs.s{number - 1}"
+        chain.task(f"s{number}", action="work", input={"n": given}, after=[f"s{number - 1}"] if number else [])
+    app.define_workflows()
+    async with working(app, poll_listening=0.05):
+        run = await asyncio.to_thread(app.start_run, "chain", {"n": 1})
+        await until(lambda: app.inspect_run(run).run.status == "COMPLETED")
+    assert done == [1, 2, 3, 4, 5]
 
 
 async def test_work_that_its_own_handler_put_off_is_looked_for_when_it_falls_due(app):

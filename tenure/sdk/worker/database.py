@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
 from typing import TypeVar
 
 from tenure.engine.acting import Outcome
@@ -28,6 +29,7 @@ from tenure.sdk.worker.link import Link
 from tenure.sdk.worker.listener import Listener
 from tenure.sdk.worker.options import WorkerOptions
 from tenure.sdk.worker.reporting import Reporting
+from tenure.sdk.worker.transacting import Transacting
 from tenure.sdk.worker.transport import Hints, Report, Served, Taken
 from tenure.store.operation import Op
 from tenure.store.postgres.store import PostgresStore
@@ -50,6 +52,7 @@ class DatabaseTransport:
         self._claiming, self._reporting, self._keeping = (
             Link(settings.dsn, name, settings.clock) for name in ("claiming", "reporting", "keeping")
         )
+        self._transacting: Transacting | None = None
         self.hints = Hints()
         self._asked_at = 0.0
 
@@ -140,6 +143,13 @@ class DatabaseTransport:
         return len(await self._keeping.attempt(lambda: expire.sweep(self._caller, None, _SWEEP)))
 
     @property
+    def transacting(self) -> Transacting:
+        """See ``Transport.transacting``."""
+        if self._transacting is None:
+            self._transacting = Transacting(self._settings, replace(self._caller, joins=True))
+        return self._transacting
+
+    @property
     def steps(self) -> Steps:
         """See ``Transport.steps``."""
         return DatabaseSteps(self._ask)
@@ -167,6 +177,8 @@ class DatabaseTransport:
         """See ``Transport.close``."""
         for link in (self._claiming, self._reporting, self._keeping):
             await link.close()
+        if self._transacting is not None:
+            await self._transacting.close()
 
     @property
     def described(self) -> str:

@@ -8,12 +8,15 @@ import contextvars
 import multiprocessing
 import pickle  # nosec B403
 import traceback
+from collections.abc import Callable
 from concurrent.futures import BrokenExecutor, Executor, ProcessPoolExecutor, ThreadPoolExecutor
 from functools import partial
 from importlib import import_module
-from typing import Any
+from typing import Any, TypeVar
 
 from tenure.sdk.tasks import Task
+
+T = TypeVar("T")
 
 
 class FailedElsewhere(Exception):
@@ -34,14 +37,20 @@ class Elsewhere:
         self._threads: Executor | None = None
         self._processes: Executor | None = None
 
+    async def in_thread(self, function: Callable[..., T], *arguments: Any) -> T:
+        """Call a function in a thread and wait for what it returns or raises."""
+        if self._threads is None:
+            self._threads = ThreadPoolExecutor(self._most_threads, thread_name_prefix="tenure-handler")
+        context = contextvars.copy_context()
+        return await asyncio.get_running_loop().run_in_executor(
+            self._threads, partial(context.run, function, *arguments)
+        )
+
     async def call(self, task: Task[..., Any], arguments: dict[str, Any]) -> Any:
         """Call the function behind a task and wait for what it returns or raises."""
         loop = asyncio.get_running_loop()
         if task.executor == "thread":
-            if self._threads is None:
-                self._threads = ThreadPoolExecutor(self._most_threads, thread_name_prefix="tenure-handler")
-            context = contextvars.copy_context()
-            return await loop.run_in_executor(self._threads, partial(context.run, task.function, **arguments))
+            return await self.in_thread(partial(task.function, **arguments))
         if self._processes is None:
             # Not forked from this process: a child would keep its database connections open after it was killed.
             context_ = multiprocessing.get_context("forkserver")

@@ -24,6 +24,7 @@ from tenure.sdk.worker.acknowledger import Acknowledger
 from tenure.sdk.worker.elsewhere import Elsewhere
 from tenure.sdk.worker.gate import Gate
 from tenure.sdk.worker.holding import Held, Holding
+from tenure.sdk.worker.transacting import Transacting
 from tenure.sdk.worker.transport import Report
 from tenure.sdk.worker.verdict import done, failed, raised
 from tenure.store.tracing import span_context
@@ -38,6 +39,7 @@ class Executing:
     def __init__(
         self, tasks: Mapping[str, Task[..., Any]], holding: Holding, acknowledger: Acknowledger, *,
         concurrency: int, processes: int, clock: Clock | None, steps: Steps,
+        transacting: Transacting | None = None,
     ) -> None:  # fmt: skip
         self._tasks = tasks
         self._holding = holding
@@ -45,6 +47,7 @@ class Executing:
         self._concurrency = concurrency
         self._clock = clock
         self._steps = steps
+        self._transacting = transacting
         self._waiting: deque[Held] = deque()
         self._running = 0
         self._keys: dict[tuple[str, str], Gate] = {}
@@ -143,6 +146,9 @@ class Executing:
         try:
             arguments = task.arguments(held.item.properties)
             value = await (self._traced(task, held, arguments) if self._traces else self._call(task, held, arguments))
+            if task.transaction_parameter is not None:
+                self._acknowledger.note_done(held)
+                return None
             report = done(task, held, value)
         except asyncio.CancelledError as error:
             if (current := asyncio.current_task()) is None or current.cancelling():
@@ -161,6 +167,10 @@ class Executing:
         if task.job_parameter is not None:
             arguments[task.job_parameter] = held.job
             held.job.reach = Reach(self._steps, self._loop)
+        if task.transaction_parameter is not None and self._transacting is not None:
+            if task.executor == "async":
+                return self._transacting.call_async(task, held, arguments)
+            return self._elsewhere.in_thread(self._transacting.call, task, held, arguments)
         if task.executor == "async":
             coroutine: Coroutine[Any, Any, Any] = task.function(**arguments)
             return coroutine

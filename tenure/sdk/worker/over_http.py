@@ -172,6 +172,11 @@ class HttpTransport:
         """Nothing: a token for work is none for defining workflows."""
 
     @property
+    def transacting(self) -> None:
+        """There is no transaction to take part in."""
+        return None
+
+    @property
     def steps(self) -> Steps:
         """See ``Transport.steps``."""
         return HttpSteps(self._answered)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
 
 from tenure.engine.acting import Outcome
 from tenure.flow.model.builder import Workflow
@@ -23,6 +23,9 @@ from tenure.sdk.steps import Steps
 from tenure.sdk.token import Token
 from tenure.sdk.worker.holding import Held
 from tenure.store.records import Claimed, Finish, ScanHint
+
+if TYPE_CHECKING:
+    from tenure.sdk.worker.transacting import Transacting
 
 T = TypeVar("T")
 
@@ -70,6 +73,11 @@ class Transport(Protocol):
     """Seconds for which the other side waits for work when it is asked to ``seek``; 0 where it does not."""
     refresh: float
     """Seconds for which a look at the queues is good."""
+
+    @property
+    def transacting(self) -> Transacting | None:
+        """Runs tasks that take a connection; None where there is none to be had."""
+        ...
 
     @property
     def steps(self) -> Steps:

@@ -22,6 +22,7 @@ from tenure.model.states import WorkerStatus
 from tenure.model.worker import Worker as WorkerRow
 from tenure.model.worker import WorkerSpec, told
 from tenure.sdk.http.address import Address
+from tenure.sdk.http.operations import NotOverHttp
 from tenure.sdk.http.problem import TurnedAway
 from tenure.sdk.settings import Clock
 from tenure.sdk.worker.acknowledger import Acknowledger
@@ -105,6 +106,7 @@ class Worker:
         assert self._stopping is not None
         options = self.options
         wanted = list(options.queues) if options.queues is not None else self._task_queues()
+        self._check_transactions()
         row = self.row = await transport.enroll(self._spec(), self._policies(wanted))
         await transport.define(list(self._client.workflows.values()))
         holding = Holding()
@@ -118,6 +120,7 @@ class Worker:
             processes=options.processes,
             clock=clock,
             steps=transport.steps,
+            transacting=transport.transacting,
         )
         keeper = Keeper(
             transport, row, holding, self.stop, sweep_interval=options.sweep_interval,
@@ -177,6 +180,16 @@ class Worker:
             if task.options.queue in wanted:
                 codes.setdefault(task.options.queue, {STEP_TEMPLATE}).add(task.options.template)
         return [QueuePolicy(queue_key=key, subject_template_codes=tuple(sorted(c))) for key, c in sorted(codes.items())]
+
+    def _check_transactions(self) -> None:
+        """Raises NotOverHttp where a task takes part in a transaction that this worker cannot have."""
+        tied = sorted(key for key, task in self.tasks.items() if task.transaction_parameter is not None)
+        if tied and (self._address or self._client.address) is not None:
+            raise NotOverHttp(
+                f"Task {tied[0]!r} takes a connection, and this worker reaches Tenure over HTTP.",
+                "Run it by a worker with a DSN, or write elsewhere and return a reference.",
+                tasks=tied[:20],
+            )
 
     def _spec(self) -> WorkerSpec:
         options = self.options
