@@ -81,7 +81,7 @@ class Processes:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(900)
 def test_killed_at_every_append_a_thousand_runs_end_and_each_effect_is_applied_once(
     migrated_database: str, tell: Any
 ) -> None:
