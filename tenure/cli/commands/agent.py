@@ -1,5 +1,8 @@
 """``tenure agent``: the program of a management node, which takes submissions to its scheduler (design 04)."""
 
+# The agent's parts are imported where they are used: no other command needs its HTTP client and its store.
+# ruff: noqa: PLC0415
+
 from __future__ import annotations
 
 import json
@@ -11,14 +14,8 @@ from typing import Annotated, Any
 
 import typer
 
-from tenure.agent.adapters import scheduler_for
-from tenure.agent.agent import Agent, run_until_signal
-from tenure.agent.checking import Finding, check
 from tenure.agent.execution import Stage
-from tenure.agent.looking import look
-from tenure.agent.requests import CONCLUDE, DRAIN, RESEND, ask
 from tenure.agent.settings import AgentSettings, Kind, load_settings
-from tenure.cli.agent_told import checked_told, standing_told
 from tenure.cli.call import Call, call_of
 from tenure.cli.logs import log_to
 from tenure.model.errors import InvalidRequest
@@ -74,6 +71,9 @@ def check_agent(
     kind: Annotated[Kind | None, typer.Option("--kind", help="Which scheduler; else as agent.toml says.")] = None,
 ) -> None:  # fmt: skip
     """See that settings, folders, payload store, scheduler, server and token are as an agent needs them."""
+    from tenure.agent.checking import Finding, check
+    from tenure.cli.agent_told import checked_told
+
     call = call_of(context)
     settings = load_settings(config, node=node, kind=kind, url=url, token_file=token_file, state_folder=state_folder)
     findings: list[Finding] = []
@@ -91,6 +91,9 @@ def status(
     context: typer.Context, node: NodeOption = None, config: ConfigOption = None, state_folder: FolderOption = None
 ) -> None:
     """How the agent of this machine stands: executions, events that wait or were refused, what needs somebody."""
+    from tenure.agent.looking import look
+    from tenure.cli.agent_told import standing_told
+
     call = call_of(context)
     found = look(_folder(node, config, state_folder))
     call.answer(found, *standing_told(found))
@@ -103,6 +106,8 @@ def drain(
     wait: Annotated[bool, typer.Option("--wait", help="Wait until all that it has is over and told.")] = False,
 ) -> None:  # fmt: skip
     """Take nothing new, and finish what is there. It stays so over restarts, until `drain --off`."""
+    from tenure.agent.requests import DRAIN, ask
+
     call = call_of(context)
     folder = _folder(node, config, state_folder)
     ask(folder, DRAIN, "off" if off else "on")
@@ -117,6 +122,8 @@ def resend(
     context: typer.Context, node: NodeOption = None, config: ConfigOption = None, state_folder: FolderOption = None
 ) -> None:
     """Send the events again that the server refused, once the reason is gone."""
+    from tenure.agent.requests import RESEND, ask
+
     call = call_of(context)
     ask(_folder(node, config, state_folder), RESEND)
     call.answer({"resending": True}, "They are sent again.")
@@ -130,6 +137,8 @@ def conclude(
     node: NodeOption = None, config: ConfigOption = None, state_folder: FolderOption = None,
 ) -> None:  # fmt: skip
     """Say that a job is over of which its scheduler will not tell any more: the execution fails."""
+    from tenure.agent.requests import CONCLUDE, ask
+
     call = call_of(context)
     if not reason.strip():
         raise InvalidRequest("The reason is empty.", "Say how it ended, and how you know: it goes into the record.")
@@ -142,6 +151,9 @@ def _run(
     context: typer.Context, kind: Kind, node: str | None, config: Path | None, url: str | None, token_file: Path | None,
     state_folder: Path | None,
 ) -> None:  # fmt: skip
+    from tenure.agent.adapters import scheduler_for
+    from tenure.agent.agent import Agent, run_until_signal
+
     call = call_of(context)
     settings = load_settings(config, node=node, kind=kind, url=url, token_file=token_file, state_folder=state_folder)
     _log(call)
@@ -176,6 +188,8 @@ def _folder(node: str | None, config: Path | None, state_folder: Path | None) ->
 
 
 def _left(folder: Path) -> int:
+    from tenure.agent.looking import look
+
     found = look(folder)
     return sum(count for stage, count in found.executions.items() if stage != Stage.ENDED) + found.events.get(
         "waiting", 0
