@@ -87,6 +87,8 @@ def _leave(path: Path, document: Mapping[str, Any]) -> None:
     while True:
         try:
             write_durably(path, document)
+        except FileNotFoundError:
+            return  # its folder was removed: nobody will ask
         except OSError:
             time.sleep(_AGAIN_SECONDS)
         else:
