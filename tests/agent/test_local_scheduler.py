@@ -77,8 +77,7 @@ def gone(bench: LocalBench, job_id: str) -> bool:
 def test_nothing_of_a_cancelled_job_is_left_not_even_what_took_a_session_of_its_own(bench: LocalBench) -> None:
     job = bench.job("setsid sleep 300 & setsid setsid sleep 301 & trap '' TERM; touch up; sleep 302; sleep 303")
     job_id = bench.scheduler.submit(job)
-    bench.wait_for(job_id, lambda _: (job.folder / "up").exists())
-    assert len(bench.processes(job_id)) >= 3
+    bench.wait_for(job_id, lambda _: (job.folder / "up").exists() and len(bench.processes(job_id)) >= 3)
     bench.scheduler.cancel(job_id)
     assert bench.end_of(job_id).phase is Phase.FAILED
     assert gone(bench, job_id)
