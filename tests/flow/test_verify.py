@@ -108,7 +108,9 @@ LAW: dict[str, tuple[Callable[[FlowLab], object], str, str]] = {
     "deleting a workflow": (lambda lab: None, "delete from tenure.workflow", "TN001"),
     "another definition": (lambda lab: None, "update tenure.workflow set definition = '{}'", "TN003"),
     "in_run without a runnable": (
-        lambda lab: lab.bench.subject("q"), "update tenure.execution set in_run = true", "TN001"),
+        lambda lab: lab.bench.subject("q"), "update tenure.execution set in_run = true", "TN006"),
+    "no runnable any more": (lambda lab: lab.start(), "update tenure.execution set in_run = false", "TN002"),
+    "a bar put up later": (lambda lab: lab.start(), "update tenure.execution set barred_workers = '{1}'", "TN001"),
     "reopening an ended run": (
         lambda lab: lab.cancel(lab.start()), "update tenure.run set status = 'RUNNING', ended_at = null, seq = seq + 1",
         "TN002"),
