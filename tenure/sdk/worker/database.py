@@ -1,4 +1,4 @@
-"""A worker that is connected to the database itself: a connection each for claims, for reports and for the rest."""
+"""A worker that is connected to the database itself: connections for claims, for reports and for the rest."""
 
 from __future__ import annotations
 
@@ -49,8 +49,9 @@ class DatabaseTransport:
     def __init__(self, settings: Settings, options: WorkerOptions) -> None:
         self._settings = settings
         self._options = options
-        self._claiming, self._reporting, self._keeping = (
-            Link(settings.dsn, name, settings.clock) for name in ("claiming", "reporting", "keeping")
+        self._claiming, self._reporting, self._beside, self._keeping = (
+            Link(settings.dsn, name, settings.clock)
+            for name in ("claiming", "reporting", "reporting beside", "keeping")
         )
         self._transacting: Transacting | None = None
         self.hints = Hints()
@@ -70,7 +71,9 @@ class DatabaseTransport:
             worker = await keeping.attempt(lambda: workers.register_worker(caller, spec))
         self._worker = worker
         self._caller = caller.acting_as(f"worker:{euid.format_euid(euid.WORKER, worker.uid)}")
-        self._reports = Reporting(self._reporting, self._caller, worker.uid, self.hints.heard.set)
+        self._reports = Reporting(
+            self._reporting, self._beside, self._caller, worker.uid, self.hints.heard.set
+        )  # fmt: skip
         return worker
 
     async def define(self, workflows: Sequence[Workflow]) -> None:
@@ -169,13 +172,14 @@ class DatabaseTransport:
         """See ``Transport.listen``: by LISTEN on one more connection."""
         listener = Listener(
             self._options.listen_dsn or self._settings.dsn, self._caller.tenant, self.hints,
-            own=lambda: self._reporting.backend, ping=self._options.listen_ping, patience=self._options.listen_ping,
+            own=lambda: (self._reporting.backend, self._beside.backend),
+            ping=self._options.listen_ping, patience=self._options.listen_ping,
         )  # fmt: skip
         await listener.run()
 
     async def close(self) -> None:
         """See ``Transport.close``."""
-        for link in (self._claiming, self._reporting, self._keeping):
+        for link in (self._claiming, self._reporting, self._beside, self._keeping):
             await link.close()
         if self._transacting is not None:
             await self._transacting.close()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 import psycopg
 
@@ -21,10 +21,10 @@ class Listener:
     """A connection that listens. It is asked for a sign of life every few seconds, so that a half-open one is noticed."""
 
     def __init__(
-        self, dsn: str, tenant: int, hints: Hints, *, own: Callable[[], int | None] = lambda: None, ping: float = 5.0,
+        self, dsn: str, tenant: int, hints: Hints, *, own: Callable[[], Collection[int | None]] = lambda: (), ping: float = 5.0,
         patience: float = 5.0,
     ) -> None:  # fmt: skip
-        """``own`` gives the process id of the backend whose hints are no news here."""
+        """``own`` gives the process ids of the backends whose hints are no news here."""
         self._dsn = dsn
         self._own = own
         self._ping = ping
@@ -55,7 +55,7 @@ class Listener:
     async def _listen(self, connection: psycopg.AsyncConnection) -> None:
         while True:
             async for notify in connection.notifies(timeout=self._ping):
-                if notify.pid != self._own():
+                if notify.pid not in self._own():
                     self.hear(*notify.payload.partition(" ")[::2])
             with hanging_up(connection, self._patience):
                 await connection.execute("select 1")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Callable, Mapping, Sequence
 
@@ -29,16 +30,24 @@ from tenure.store.operation import Op
 from tenure.store.records import Finish
 
 _log = logging.getLogger("tenure.worker")
+#: Steps of so many runs are finished in one go: enough that starting a statement does not count.
+_RUNS = 100
 _Finishing = Callable[[Caller, int, Sequence[Finish]], Op[Mapping[int, ActionResult]]]
 
 
 class Reporting:
     """A report that could not be sent is sent again: its lease is its key."""
 
-    def __init__(self, link: Link, caller: Caller, worker: int, came_back: Callable[[], None]) -> None:
-        """``came_back`` is called where something may be claimable now that was not before the report."""
+    def __init__(
+        self, link: Link, beside: Link, caller: Caller, worker: int, came_back: Callable[[], None]
+    ) -> None:  # fmt: skip
+        """``beside`` is a second connection, for what needs one to be decided while another one writes.
+
+        ``came_back`` is called where something may be claimable now that was not before.
+        """
         self._came_back = came_back
         self._link = link
+        self._lanes = (link, beside)
         self._caller = caller
         self._worker = worker
 
@@ -49,8 +58,9 @@ class Reporting:
         # What a template is made for says which way is likely; what one way leaves is tried the other way.
         likely = [report for held, report in batch if type(report) is Finish and held.item.template != STEP_TEMPLATE]
         plainly = await self._finish(complete.finish_many, likely)
-        others = [report for report in reports if type(report) is Finish and report.lease not in plainly]
-        followed = await self._finish(complete.finish_followed, others)
+        followed = await self._follow(
+            portions([(h, r) for h, r in batch if type(r) is Finish and r.lease not in plainly])
+        )
         rest = [
             (index, _as_request(self._worker, report) if isinstance(report, Finish) else report)
             for index, report in enumerate(reports)
@@ -62,15 +72,31 @@ class Reporting:
                 answers = await self._outcomes([request for _, request in chosen])
                 for (index, _), answer in zip(chosen, answers, strict=True):
                     outcomes[index] = answer
-        if followed or rest:
+        if rest:
             self._came_back()
         return outcomes
 
-    async def _finish(self, how: _Finishing, finishes: Sequence[Finish]) -> Mapping[int, ActionResult]:
+    async def _follow(self, waiting: list[list[Finish]]) -> Mapping[int, ActionResult]:
+        """Finish steps of runs, portion by portion: one is decided on while the database writes another."""
+        done: dict[int, ActionResult] = {}
+
+        async def lane(link: Link) -> None:
+            while waiting:
+                finished = await self._finish(complete.finish_followed, waiting.pop(0), link)
+                done.update(finished)
+                if finished:
+                    self._came_back()
+
+        await asyncio.gather(*(lane(link) for link in self._lanes[: len(waiting)]))
+        return done
+
+    async def _finish(
+        self, how: _Finishing, finishes: Sequence[Finish], link: Link | None = None
+    ) -> Mapping[int, ActionResult]:  # fmt: skip
         if not finishes:
             return {}
         try:
-            return await self._link.perform(lambda: how(self._caller, self._worker, finishes))
+            return await (link or self._link).perform(lambda: how(self._caller, self._worker, finishes))
         except (TenureError, psycopg.Error) as error:
             _log.warning("%d reports were refused as one and are sent one by one: %s", len(finishes), where(error))
             return {}
@@ -92,6 +118,18 @@ class Reporting:
             ReleaseLease: release.SPEC, DispatchExternal: dispatch.SPEC,
         }[type(requests[0])]  # fmt: skip
         return act(self._caller, spec, requests)  # type: ignore[arg-type]
+
+
+def portions(finishes: Sequence[tuple[Held, Finish]]) -> list[list[Finish]]:
+    """Steps of up to so many runs each; those of one run together, since they would have to wait for each other.
+
+    Who is asked does not know which run a lease belongs to, but all subjects of a run share its correlation id.
+    """
+    runs: dict[str | None, list[Finish]] = {}
+    for held, finish in finishes:
+        runs.setdefault(held.item.correlation_id, []).append(finish)
+    whole = list(runs.values())
+    return [[finish for run in whole[first : first + _RUNS] for finish in run] for first in range(0, len(whole), _RUNS)]
 
 
 def _as_request(worker: int, report: Finish) -> CompleteExecution:
