@@ -110,8 +110,8 @@ class AiidaBench(SchedulerBench):
 
     small = SchedulerBench.small.model_copy(update={"memory_mib": 64})
     shortest_walltime = 60
-    pause = 0.1
-    patience = 150.0
+    pause = 0.25
+    patience = 300.0
 
     def __init__(self, site: Site, folder: Path, computer: str = "cluster") -> None:
         self.site = site
@@ -169,7 +169,7 @@ def process_of(bench: AiidaBench, job_id: str) -> Process:
     return process
 
 
-def until(what: Callable[[], bool], seconds: float = 150.0) -> None:
+def until(what: Callable[[], bool], seconds: float = 300.0) -> None:
     deadline = time.monotonic() + seconds
     while not what():
         assert time.monotonic() < deadline, "It did not come to pass in time."

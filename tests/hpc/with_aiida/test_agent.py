@@ -39,7 +39,7 @@ state_folder = "{folder / "state"}"
 poll_seconds = 2
 
 [watch]
-fastest_seconds = 0.2
+fastest_seconds = 0.5
 slowest_seconds = 1
 
 [delivery]
@@ -107,6 +107,7 @@ def node(site: Site, tmp_path: Path) -> Iterator[Node]:
     if made.agent is not None and made.agent.poll() is None:
         made.stop()
     border.close()
+    print((tmp_path / "log").read_text())  # shown where the test fails
 
 
 @contextmanager
@@ -138,7 +139,7 @@ def test_each_way_to_end_is_told_in_order(node: Node):
         node.border.cancel(cancelled)
         node.site.slurm.run("scancel", node.number(removed))
         node.site.slurm.run("scontrol", "update", f"JobId={node.number(late)}", "EndTime=now")
-        node.border.wait_for_end(*wanted, seconds=200)
+        node.border.wait_for_end(*wanted, seconds=300)
 
     assert {execution: node.told(execution) for execution in wanted} == wanted
     assert all(complete_and_in_order(node.border.states(execution)) for execution in wanted)
@@ -159,7 +160,7 @@ def test_an_agent_killed_again_and_again_tells_all_of_it_once(node: Node):
         node.stop(signal.SIGKILL)
 
     with running(node):
-        node.border.wait_for_end(*executions, seconds=200)
+        node.border.wait_for_end(*executions, seconds=300)
 
     assert [node.border.states(each) for each in executions] == [["accepted", "running", "completed"]] * 3
     assert node.border.refusals == []
