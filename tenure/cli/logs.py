@@ -14,10 +14,12 @@ _ACTIONS = "tenure.action"
 _OF_ACTIONS = ("action_key", "subject", "lease", "queue_key", "terminal_status", "outcome", "code", "duration_ms")
 _OF_REQUESTS = ("method", "route", "status", "actor", "duration_ms", "request_id")
 _OF_EVENTS = (
-    "outcome", "state", "execution_id", "submission_id", "job_id", "event_id", "tenant_id", "trace_id", "said",
+    "outcome", "code", "state", "execution_id", "submission_id", "job_id", "event_id", "tenant_id", "trace_id", "said",
 )  # fmt: skip
 #: Those who write JSON themselves, and what people are shown of it.
-_NAMES = {_ACTIONS: _OF_ACTIONS, "tenure.request": _OF_REQUESTS, "tenure.agent.event": _OF_EVENTS}
+_NAMES = {
+    _ACTIONS: _OF_ACTIONS, "tenure.request": _OF_REQUESTS, "tenure.agent.event": _OF_EVENTS, "tenure.remote": _OF_EVENTS,
+}  # fmt: skip
 
 
 def log_to(call: Call) -> None:

@@ -6,6 +6,9 @@ import json
 
 import pytest
 
+from tenure.cli.call import Call
+from tenure.cli.logs import log_to
+from tenure.remote.engine.events_log import log_event
 from tenure.sdk.client import Tenure
 
 COMMAND = {
@@ -103,3 +106,17 @@ def test_what_is_not_there_is_said(tenure, node):
     assert "no management node 'nowhere'" in tenure("node", "show", "nowhere").err
     other = tenure("submission", "submit", json.dumps(COMMAND | {"management_node_id": "nowhere"}))
     assert (other.code, "tenure node define" in other.err) == (1, True)
+
+
+@pytest.mark.parametrize("as_json", [True, False])
+def test_the_line_of_an_event_reads_well_on_a_servers_terminal(capsys, as_json):
+    log_to(Call(json=as_json))
+    log_event({"event_id": "e-1", "state": "running", "job_id": "job-1"}, "refused", "invalid_transition")
+    told = capsys.readouterr()
+    if as_json:
+        line = json.loads(told.out)
+        assert (line["logger"], line["state"], line["code"], line["tenant_id"]) == (
+            "tenure.remote", "running", "invalid_transition", None,
+        )  # fmt: skip
+    else:
+        assert "outcome=refused code=invalid_transition state=running job_id=job-1 event_id=e-1" in told.err
