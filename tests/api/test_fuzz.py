@@ -15,10 +15,11 @@ from schemathesis.specs.openapi.checks import negative_data_rejection
 
 from tenure.model import euid
 from tests.api.conftest import Running, Site
-from tests.api.documented import the_document
+from tests.api.documented import PREFIX, the_document
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
+REMOTE = "/api/v1/remote"
 #: EUIDs of objects that are there while the fuzzer runs.
 _there: list[str] = []
 
@@ -48,7 +49,7 @@ def _config() -> SchemathesisConfig:
 _BEYOND_SCHEMAS = (
     "invalid_euid", "cursor: ", "Idempotency-Key: ", "as_of needs", "A fact may carry at most", "Text holds a NUL",
     "This cannot be written as JSON", "The schema of ", "invalid_definition", "body.schedule: Value error, a schedule ",
-    "body.queues.", "body.subscription", "There is no fact type",
+    "body.queues.", "invalid_event", "policy_rejected", "body.subscription", "There is no fact type",
 )  # fmt: skip
 
 
@@ -101,6 +102,9 @@ def fuzzed(server: Running) -> Iterator[Site]:
     leases = site.admin.claim(worker, limit=3)
     site.admin.act("start", **site.admin.holder(leases[0]))
     site.admin.act("hold", subject_euid=_there[-1], reason="broken")
+    site.trusted.define_node("n", queues={"normal": {}}, silent_after_seconds=86400)
+    site.trusted.poll_node("n", {"agent_id": "a"})
+    site.emitter = str(site.trusted.create_token("agent:n").secret.reveal())  # type: ignore[attr-defined]
     _there.extend([worker["euid"], *(lease["lease"] for lease in leases)])
     yield site
     site.close()
@@ -112,7 +116,9 @@ def test_no_answer_but_what_is_documented(case: schemathesis.Case, fuzzed: Site,
     if isinstance(case.body, dict) and isinstance(case.body.get("wait_seconds"), int | float):
         case.body["wait_seconds"] = min(case.body["wait_seconds"], 0)  # to wait is tested elsewhere
     sent = {"base_url": fuzzed.server.url, "headers": {"Authorization": f"Bearer {fuzzed.admin.secret}"}}
-    if case.operation.path.endswith("/events"):
+    if case.operation.path.startswith(REMOTE) and case.operation.method.upper() == "POST" and _of_a_node(case):
+        sent["headers"] = {"Authorization": f"Bearer {fuzzed.emitter}"}
+    if case.operation.path == f"{PREFIX}/events":
         _stream(case, session, sent)
         return
     # A header that nobody asked for is nobody's mistake; and whatever the lines of a bulk are, each is answered.
@@ -120,6 +126,11 @@ def test_no_answer_but_what_is_documented(case: schemathesis.Case, fuzzed: Site,
     case.call_and_validate(
         **sent, timeout=20, session=session, excluded_checks=[negative_data_rejection] if forgiven else []
     )
+
+
+def _of_a_node(case: schemathesis.Case) -> bool:
+    """Whether only a management node may ask it."""
+    return "/events" in case.operation.path or case.operation.path.endswith("/poll")
 
 
 def _stream(case: schemathesis.Case, session: requests.Session, sent: dict[str, Any]) -> None:
