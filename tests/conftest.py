@@ -5,6 +5,7 @@ It is the embedded one, or that of ``TENURE_TEST_DSN`` (a superuser's), so that 
 
 from __future__ import annotations
 
+import fcntl
 import itertools
 import os
 import shutil
@@ -30,6 +31,7 @@ from tests.figures import Figures, tell  # noqa: F401 - a fixture
 
 _numbers = itertools.count(1)
 _MEMORY = Path("/dev/shm")  # noqa: S108
+_MARK = "in-use"
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -53,9 +55,11 @@ def quick_folder(short_folder: Path) -> Iterator[Path]:
         yield short_folder
         return
     _let_go_of_what_killed_runs_left()
-    folder = Path(tempfile.mkdtemp(prefix=f"tnr-{os.getpid()}-", dir=_MEMORY))
+    folder = Path(tempfile.mkdtemp(prefix="tnr-", dir=_MEMORY))
     folder.chmod(0o755)
-    yield folder
+    with (folder / _MARK).open("w") as mark:
+        fcntl.flock(mark, fcntl.LOCK_EX)  # as long as this process lives
+        yield folder
     shutil.rmtree(folder, ignore_errors=True)
 
 
@@ -66,10 +70,14 @@ def _plenty_of_memory() -> bool:
 
 
 def _let_go_of_what_killed_runs_left() -> None:
-    for folder in _MEMORY.glob("tnr-*-*"):
-        running = [*folder.rglob("postmaster.pid"), *folder.rglob("*.lock")]
-        if not psutil.pid_exists(int(folder.name.split("-")[1])) and not running:
-            shutil.rmtree(folder, ignore_errors=True)
+    for found in _MEMORY.glob(f"tnr-*/{_MARK}"):
+        try:
+            with found.open("r+") as mark:
+                fcntl.flock(mark, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                Cluster(found.parent / "shared").stop("immediate")
+                shutil.rmtree(found.parent, ignore_errors=True)
+        except OSError:
+            continue  # somebody is at work in it, or has just let go of it
 
 
 @pytest.fixture(scope="session")
