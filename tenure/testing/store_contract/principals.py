@@ -21,7 +21,7 @@ from tenure.sdk.token import Token
 from tenure.testing.store_contract.bench import Bench
 
 DAY = 86400
-PASSWORD = "a horse, a battery"
+PASSWORD = "a horse, a battery"  # nosec B105
 
 
 def identity(bench: Bench, issued: IssuedToken) -> Identity:
