@@ -121,7 +121,7 @@ def test_no_answer_but_what_is_documented(case: schemathesis.Case, fuzzed: Site,
     if case.operation.path == f"{PREFIX}/events":
         _stream(case, session, sent)
         return
-    # A header that nobody asked for is nobody's mistake; and whatever the lines of a bulk or the events of a batch are, each is answered.
+    # A header that nobody asked for is nobody's mistake; and whatever stands in a bulk or a batch, each is answered for itself.
     each_answered = case.operation.path.endswith((":bulk", "/events/batch"))
     forgiven = "x-schemathesis-unknown-property" in case.headers or each_answered
     case.call_and_validate(
