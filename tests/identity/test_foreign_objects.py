@@ -31,6 +31,13 @@ L = "/api/v1/ledger"
 _FAR = 2**40
 WHO = {"worker_euid": "{worker}", "lease_token": "a secret of sixteen"}
 HOLDER = {**WHO, "lease_euid": "{lease}"}
+CODE = {**HOLDER, "subject_euid": "{subject}"}
+#: What the code of a job asks, beside who asks.
+OF_CODE: dict[str, dict[str, Any]] = {
+    "find-step": {"name": "charge"}, "keep-step": {"name": "charge", "value": 1},
+    "begin-wait": {"name": "sleep", "seconds": 1}, "take-signal": {"name": "paid", "number": 1},
+    "start-child-run": {"workflow": "ours", "child_key": "only"},
+}  # fmt: skip
 SUBJECT = {"subject_euid": "{subject}", "reason": "why not"}
 STATUS = {"worker_euid": "{worker}", "reason": "why not"}
 EVENT = {
@@ -88,6 +95,12 @@ ROUTES: list[tuple[str, str, Any]] = [
     ("POST", f"{E}/actions/resolve-dead-letter", SUBJECT),
     ("POST", f"{E}/actions/expire-lease", {"lease_euid": "{lease}", "force": True, "reason": "why not"}),
     ("POST", f"{E}/actions/heartbeat-worker", {"worker_euid": "{worker}", "incarnation": 1}),
+    *(
+        ("POST", f"{E}/actions/{what}", {**CODE, **more, "worker_euid": worker})
+        for what, more in OF_CODE.items()
+        for worker in ("{worker}", "{mine}")
+    ),
+    ("POST", f"{E}/actions/signal-subject", {"subject_euid": "{subject}", "name": "paid"}),
     *(("POST", f"{E}/actions/{what}-worker", STATUS) for what in ("drain", "disable", "enable", "retire")),
     ("GET", f"{E}/runs?root={{subject}}", None),
     *(("GET", f"{E}/runs/{{run}}{what}", None) for what in ("", "/why", "/graph", "/timeline", "/as-of?seq=1")),

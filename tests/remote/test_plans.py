@@ -92,8 +92,20 @@ ASKED: dict[str, tuple[str, dict[str, Any], str, str, int]] = {
 }  # fmt: skip
 
 
+@pytest.mark.parametrize("role", ["owner", "server"])
 @pytest.mark.parametrize("what", ASKED)
-def test_it_is_found_by_its_index(crowded: dict[str, Any], what: str) -> None:
+def test_it_is_found_by_its_index(crowded: dict[str, Any], what: str, role: str) -> None:
+    """For the owner of the schema, and for a server behind the wall of row-level security."""
+    if role == "server":
+        crowded["connection"].execute("select set_config('tenure.tenant', %s, false)", [str(crowded["tenant"])])
+        crowded["connection"].execute("set role tenure_api")
+    try:
+        _look(crowded, what)
+    finally:
+        crowded["connection"].execute("reset role")
+
+
+def _look(crowded: dict[str, Any], what: str) -> None:
     name, params, table, index, most = ASKED[what]
     if "node" in text(name) and (name.endswith("_of_node") or name == "open_executions"):
         params = params | {"node": crowded["node"]}

@@ -156,6 +156,17 @@ def test_changed_file_of_an_applied_migration_is_refused(database: str, steps: P
         assert "0001_first" in caught.value.message
 
 
+def test_what_was_worded_anew_with_the_same_effect_counts_as_applied(database: str) -> None:
+    migrate(database)
+    (former,) = runner._REWORDED["0009_flow"]
+    with psycopg.connect(database, autocommit=True) as connection:
+        connection.execute("update tenure.migration set checksum = %s where number = 9", [former])
+        assert pending(database) == []
+        connection.execute("update tenure.migration set checksum = %s where number = 8", [former])
+        with pytest.raises(MigrationChanged):
+            pending(database)
+
+
 def test_line_ends_of_another_system_are_no_change(database: str, steps: Path) -> None:
     migrate(database, steps)
     file = steps / "0001_first.sql"
