@@ -63,7 +63,10 @@ again_seconds = 3
     def stop(self, how: int = signal.SIGTERM) -> None:
         assert self.agent is not None
         os.kill(self.agent.pid, how)
-        self.agent.wait(60)
+        try:
+            self.agent.wait(60)
+        finally:
+            self.agent.kill()
 
     def submit(self, lines: str, partition: str | None = None, **shape: int) -> str:
         """A submission of these lines of shell; its execution id."""
