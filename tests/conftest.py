@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import fcntl
 import itertools
+import logging
 import os
 import shutil
 import socket
@@ -37,6 +38,18 @@ _MARK = "in-use"
 def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(Figures())
     config.pluginmanager.register(sharing)
+
+
+@pytest.fixture(autouse=True)
+def logging_as_it_was() -> Iterator[None]:
+    """What a command sets up for its process is undone: other tests listen to the same loggers."""
+    loggers = [logging.getLogger(name) for name in ("tenure", "tenure.action")]
+    before = [(logger.level, logger.propagate, logger.handlers[:]) for logger in loggers]
+    yield
+    for logger, (level, propagate, handlers) in zip(loggers, before, strict=True):
+        logger.setLevel(level)
+        logger.propagate = propagate
+        logger.handlers[:] = handlers
 
 
 @pytest.fixture(scope="session")

@@ -5,8 +5,6 @@ from __future__ import annotations
 import contextlib
 import io
 import json
-import logging
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -16,15 +14,6 @@ from tenure.cli import main
 from tests.agent.border import Border, problem, script
 from tests.agent.conftest import RunAgent
 from tests.agent.making import Moody
-
-
-@pytest.fixture(autouse=True)
-def logging_as_it_was() -> Iterator[None]:
-    logger = logging.getLogger("tenure")
-    before = logger.level, logger.propagate, logger.handlers[:]
-    yield
-    logger.setLevel(before[0])
-    logger.propagate, logger.handlers[:] = before[1:]
 
 
 def run(*words: str) -> tuple[int, str, str]:

@@ -113,8 +113,11 @@ def fuzzed(server: Running) -> Iterator[Site]:
 @settings(max_examples=3, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 @SCHEMA.parametrize()
 def test_no_answer_but_what_is_documented(case: schemathesis.Case, fuzzed: Site, session: requests.Session) -> None:
+    # The body may be an example of the document, which others read, too: it is not changed where it stands.
     if isinstance(case.body, dict) and isinstance(case.body.get("wait_seconds"), int | float):
-        case.body["wait_seconds"] = min(case.body["wait_seconds"], 0)  # to wait is tested elsewhere
+        case.body = {**case.body, "wait_seconds": min(case.body["wait_seconds"], 0)}  # to wait is tested elsewhere
+    if isinstance(case.body, dict) and isinstance(case.body.get("events"), list):
+        case.body = {**case.body, "events": case.body["events"][:100]}  # of those who do not say who they are, 64 KiB
     sent = {"base_url": fuzzed.server.url, "headers": {"Authorization": f"Bearer {fuzzed.admin.secret}"}}
     if case.operation.path.startswith(REMOTE) and case.operation.method.upper() == "POST" and _of_a_node(case):
         sent["headers"] = {"Authorization": f"Bearer {fuzzed.emitter}"}

@@ -5,8 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 import json
-import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,18 +29,6 @@ class Answer:
     @property
     def lines(self) -> list[Any]:
         return [json.loads(line) for line in self.out.splitlines()]
-
-
-@pytest.fixture(autouse=True)
-def logging_as_it_was() -> Iterator[None]:
-    """What a command sets up for its process is undone: other tests listen to the same loggers."""
-    loggers = [logging.getLogger(name) for name in ("tenure", "tenure.action")]
-    before = [(logger.level, logger.propagate, logger.handlers[:]) for logger in loggers]
-    yield
-    for logger, (level, propagate, handlers) in zip(loggers, before, strict=True):
-        logger.setLevel(level)
-        logger.propagate = propagate
-        logger.handlers[:] = handlers
 
 
 @pytest.fixture
