@@ -20,19 +20,13 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from tenure.api.problem import unexpected
 from tenure.api.runtime_metrics import template_of
+from tenure.engine.json_lines import json_lines
 from tenure.engine.tracing import span
 from tenure.model.principal import Identity
 from tenure.store.tracing import trace_reference
 
 _stdlib = logging.getLogger("tenure.request")
-_log: structlog.stdlib.BoundLogger = structlog.wrap_logger(
-    _stdlib,
-    wrapper_class=structlog.stdlib.BoundLogger,
-    processors=[
-        structlog.processors.TimeStamper(fmt="iso", utc=True),
-        structlog.processors.JSONRenderer(sort_keys=True),
-    ],
-)
+_log = json_lines(_stdlib, context=False)
 _propagator = TraceContextTextMapPropagator()
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,99}")
 _HEADER = b"x-request-id"

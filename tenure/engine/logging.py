@@ -12,9 +12,8 @@ import traceback
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
-import structlog
-
 from tenure.engine.caller import Caller
+from tenure.engine.json_lines import json_lines
 from tenure.engine.tracing import span
 from tenure.model import euid
 from tenure.model.attempt import attempt_of
@@ -27,15 +26,7 @@ from tenure.store.tracing import trace_reference
 T = TypeVar("T")
 
 _stdlib = logging.getLogger("tenure.action")
-_log: structlog.stdlib.BoundLogger = structlog.wrap_logger(
-    _stdlib,
-    wrapper_class=structlog.stdlib.BoundLogger,
-    processors=[
-        structlog.contextvars.merge_contextvars,
-        structlog.processors.TimeStamper(fmt="iso", utc=True),
-        structlog.processors.JSONRenderer(sort_keys=True),
-    ],
-)
+_log = json_lines(_stdlib)
 
 #: S1 section 9.5's fields, and who did it, how it went, where it stands and which trace it belongs to.
 FIELDS = (

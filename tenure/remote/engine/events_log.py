@@ -6,18 +6,10 @@ import logging
 from collections.abc import Mapping
 from typing import Any
 
-import structlog
+from tenure.engine.json_lines import json_lines
 
 _stdlib = logging.getLogger("tenure.remote")
-_log: structlog.stdlib.BoundLogger = structlog.wrap_logger(
-    _stdlib,
-    wrapper_class=structlog.stdlib.BoundLogger,
-    processors=[
-        structlog.contextvars.merge_contextvars,
-        structlog.processors.TimeStamper(fmt="iso", utc=True),
-        structlog.processors.JSONRenderer(sort_keys=True),
-    ],
-)
+_log = json_lines(_stdlib)
 FIELDS = ("trace_id", "tenant_id", "job_id", "submission_id", "execution_id", "event_id", "state")
 _LONGEST = 200
 
