@@ -8,8 +8,8 @@ from dataclasses import replace
 from tenure.model.errors import AlreadyExists
 from tenure.model.fact import Fact
 from tenure.remote.engine.remote import Remote
-from tenure.remote.port import Writing
-from tenure.remote.rows import ExecutionRow, NodeRow, SubmissionFilter, SubmissionRow
+from tenure.remote.port import SCAN, Writing
+from tenure.remote.rows import ExecutionRow, NodeRow, SubmissionFilter, SubmissionPage, SubmissionRow
 from tenure.store.memory import MemoryStore
 from tenure.store.memory.data import Table
 from tenure.store.memory.room import Room, operation
@@ -86,17 +86,23 @@ class MemoryRemote(Room):
         return {r.subject: r for r in self._submissions.values() if r.subject in subjects and r.tenant == tenant}
 
     @operation
-    def list_submissions(
-        self, tenant: int, chosen: SubmissionFilter, limit: int, before: int | None
-    ) -> list[SubmissionRow]:
+    def list_submissions(self, tenant: int, chosen: SubmissionFilter, limit: int, before: int | None) -> SubmissionPage:
         """See ``RemoteStorage.list_submissions``."""
+        scan = max(SCAN, limit + 1)
+        newest = sorted((r for r in self._submissions.values() if r.tenant == tenant), key=lambda r: -r.uid)
+        scanned = [
+            r for r in newest
+            if (before is None or r.uid < before) and chosen.job_id in (None, r.job_id)
+            and (chosen.job_id is not None or chosen.node in (None, r.node))
+        ][:scan]  # fmt: skip
         found = [
-            r for r in self._submissions.values()
-            if r.tenant == tenant and (before is None or r.uid < before)
-            and chosen.workspace_id in (None, r.workspace_id) and chosen.job_id in (None, r.job_id)
-            and chosen.node in (None, r.node) and chosen.projection_state in (None, r.projection_state)
+            r for r in scanned
+            if chosen.workspace_id in (None, r.workspace_id) and chosen.node in (None, r.node)
+            and chosen.projection_state in (None, r.projection_state)
         ]  # fmt: skip
-        return sorted(found, key=lambda r: -r.uid)[:limit]
+        if len(found) > limit:
+            return SubmissionPage(found[:limit], found[limit - 1].uid)
+        return SubmissionPage(found, scanned[-1].uid if len(scanned) == scan else None)
 
     @operation
     def submissions_after(self, tenant: int | None, after: int, limit: int) -> list[SubmissionRow]:

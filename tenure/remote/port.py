@@ -10,8 +10,11 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from tenure.model.fact import Fact
-from tenure.remote.rows import ExecutionRow, NodeRow, SubmissionFilter, SubmissionRow
+from tenure.remote.rows import ExecutionRow, NodeRow, SubmissionFilter, SubmissionPage, SubmissionRow
 from tenure.store.operation import Op
+
+#: How many submissions a page looks through, where not all fit, before it says how far it came.
+SCAN = 5_000
 
 
 @dataclass(slots=True)
@@ -78,8 +81,8 @@ class RemoteStorage(Protocol):
 
     def list_submissions(
         self, tenant: int, chosen: SubmissionFilter, limit: int, before: int | None
-    ) -> Op[list[SubmissionRow]]:
-        """Submissions, the newest first, keyset-paged by uid."""
+    ) -> Op[SubmissionPage]:
+        """Submissions, the newest first, keyset-paged by uid; at most ``SCAN`` are looked through for a page."""
         ...
 
     def submissions_after(self, tenant: int | None, after: int, limit: int) -> Op[list[SubmissionRow]]:

@@ -16,8 +16,8 @@ from tenure.model.json_text import canonical_json
 from tenure.remote.engine.remote import Remote
 from tenure.remote.model.execution import Execution
 from tenure.remote.model.fields import ExecutionState, ProjectionState
-from tenure.remote.port import Writing
-from tenure.remote.rows import ExecutionRow, NodeRow, SubmissionFilter, SubmissionRow
+from tenure.remote.port import SCAN, Writing
+from tenure.remote.rows import ExecutionRow, NodeRow, SubmissionFilter, SubmissionPage, SubmissionRow
 from tenure.store.operation import Op, Statement
 from tenure.store.postgres import rows
 from tenure.store.postgres.rows import Row
@@ -93,17 +93,22 @@ class PostgresRemote:
 
     def list_submissions(
         self, tenant: int, chosen: SubmissionFilter, limit: int, before: int | None
-    ) -> Op[list[SubmissionRow]]:
+    ) -> Op[SubmissionPage]:
         """See ``RemoteStorage.list_submissions``."""
+        more = limit + 1
         params = {f.name: getattr(chosen, f.name) for f in fields(SubmissionFilter)} | {
-            "tenant": tenant, "limit": limit, "before": before if before is not None else _LAST,
+            "tenant": tenant, "limit": more, "before": before if before is not None else _LAST,
+            "scan": max(SCAN, more) if chosen.sifts else more,
         }  # fmt: skip
         name = "list_submissions"
         if chosen.job_id is not None:
             name = "list_submissions_of_job"
         elif chosen.node is not None:
             name = "list_submissions_of_node"
-        return [_submission(row) for row in (yield Statement(name, params))]
+        found = (yield Statement(name, params))[0]
+        uids = found["uids"][:limit]
+        rows = (yield from self.submissions(tenant, uids)) if uids else {}
+        return SubmissionPage([rows[uid] for uid in uids], uids[-1] if len(found["uids"]) > limit else found["reached"])
 
     def submissions_after(self, tenant: int | None, after: int, limit: int) -> Op[list[SubmissionRow]]:
         """See ``RemoteStorage.submissions_after``."""

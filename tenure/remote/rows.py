@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -106,3 +106,19 @@ class SubmissionFilter:
     job_id: str | None = None
     node: int | None = None
     projection_state: ProjectionState | None = None
+
+    @property
+    def sifts(self) -> bool:
+        """Whether what an index gives has to be looked through for what fits."""
+        return (self.workspace_id, self.projection_state) != (None, None) or None not in (self.job_id, self.node)
+
+
+@dataclass(frozen=True, slots=True)
+class SubmissionPage:
+    """Submissions, the newest first. Go on below ``next_before`` until that is None.
+
+    A page may be short, even empty, and not the last: only so many submissions are looked at for one.
+    """
+
+    submissions: Sequence[SubmissionRow]
+    next_before: int | None

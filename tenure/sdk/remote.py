@@ -21,6 +21,7 @@ from tenure.remote.model.fields import Contract, ProjectionState
 from tenure.remote.model.names import submission_uid
 from tenure.remote.model.node import NodeSpec
 from tenure.remote.model.shown import NodeShown, SubmissionHistoryShown, SubmissionShown, SubmissionStanding
+from tenure.remote.rows import SubmissionRow
 from tenure.sdk.remote_form import history_form, node_form, standing_form, submission_form
 from tenure.store.operation import Op
 
@@ -62,11 +63,17 @@ def submissions(
     projection_state: ProjectionState | str | None = None, limit: int = 50, before: str | None = None,
 ) -> Op[list[SubmissionShown]]:  # fmt: skip
     """Submissions, the newest first; ``before`` is the id of one, below which to go on."""
-    rows = yield from reading.submissions(
-        caller, workspace_id=workspace_id, job_id=job_id, node=node, limit=limit,
-        projection_state=ProjectionState(projection_state) if projection_state is not None else None,
-        before=submission_uid(before) if before is not None else None,
-    )  # fmt: skip
+    state = ProjectionState(projection_state) if projection_state is not None else None
+    below = submission_uid(before) if before is not None else None
+    rows: list[SubmissionRow] = []
+    while len(rows) < limit:
+        page = yield from reading.submissions(
+            caller, workspace_id=workspace_id, job_id=job_id, node=node, projection_state=state,
+            limit=limit - len(rows), before=below,
+        )  # fmt: skip
+        rows += page.submissions
+        if (below := page.next_before) is None:
+            break
     return [SubmissionShown.model_validate(submission_form(row)) for row in rows]
 
 

@@ -10,6 +10,7 @@ import pytest
 
 from tenure import Tenure
 from tenure.embedded.dsn import with_database
+from tenure.remote.port import SCAN
 from tenure.sdk.session import opened
 from tenure.store.postgres.statements import text
 from tests.remote.border import SPEC
@@ -73,7 +74,16 @@ def plan_of(crowded: dict[str, Any], name: str, **params: Any) -> Plan:
     return Plan(name, document[0][0]["Plan"])
 
 
-_ANY = {"workspace_id": None, "job_id": None, "node": None, "projection_state": None, "before": 2**62, "limit": 50}
+_ANY = {
+    "workspace_id": None,
+    "job_id": None,
+    "node": None,
+    "projection_state": None,
+    "before": 2**62,
+    "limit": 51,
+    "scan": 51,
+}
+_SIFTED = {"scan": SCAN}
 #: What is asked, the index of the large table that answers it, and how many rows it may read.
 SUBMISSION, EXECUTION = "remote_submission", "remote_execution"
 ASKED: dict[str, tuple[str, dict[str, Any], str, str, int]] = {
@@ -83,6 +93,11 @@ ASKED: dict[str, tuple[str, dict[str, Any], str, str, int]] = {
     "the newest": ("list_submissions", _ANY, SUBMISSION, "recent", 200),
     "of a job": ("list_submissions_of_job", _ANY | {"job_id": "job-17"}, SUBMISSION, "job", 10),
     "to a node": ("list_submissions_of_node", _ANY, SUBMISSION, "node", 200),
+    "that failed": ("list_submissions", _ANY | _SIFTED | {"projection_state": "failed"}, SUBMISSION, "recent", SCAN),
+    "of a workspace": ("list_submissions", _ANY | _SIFTED | {"workspace_id": "none"}, SUBMISSION, "recent", SCAN),
+    "to a node, that failed": (
+        "list_submissions_of_node", _ANY | _SIFTED | {"projection_state": "failed"}, SUBMISSION, "node", SCAN,
+    ),
     "from there on": ("submissions_after", {"after": FIRST + 1000, "limit": 50}, SUBMISSION, "pkey", 200),
     "executions": ("remote_executions", {"submissions": [FIRST, FIRST + 20]}, EXECUTION, "pkey", 10),
     "open executions": ("open_executions", {}, EXECUTION, "open", 120),

@@ -11,7 +11,7 @@ from tenure.api.answers import Answer, answered
 from tenure.api.authentication import GatewayOf, Observer, Submitter
 from tenure.api.body import JsonRoute
 from tenure.api.schemas.guards import IdempotencyKeyHeader
-from tenure.api.schemas.page import CursorParameter, Limit, Page, page
+from tenure.api.schemas.page import CursorParameter, Limit, Page, part
 from tenure.api.schemas.remote import CancelSubmissionBody
 from tenure.remote.engine import reading
 from tenure.remote.engine.cancelling import cancel_submission as cancel
@@ -46,16 +46,21 @@ async def list_submissions(
     projection_state: Annotated[ProjectionState | None, Query(description="That stand so for the product.")] = None,
     limit: Limit = 50, cursor_: CursorParameter = None,
 ) -> Answer:  # fmt: skip
-    """The newest first."""
+    """The newest first.
+
+    A page may be short, even empty, and not the last: go on until `next` is null.
+    """
     bound = ("submissions", workspace_id, job_id, node, projection_state)
     before = int(cursor.opened(cursor_, *bound)[0]) if cursor_ else None
     return await answered(
         gateway, identity,
         lambda caller: reading.submissions(
             caller, workspace_id=workspace_id, job_id=job_id, node=node, projection_state=projection_state,
-            limit=limit + 1, before=before,
+            limit=limit, before=before,
         ),
-        shown=lambda found: page(found, limit, lambda row: [row.uid], *bound),
+        shown=lambda found: part(
+            found.submissions, [found.next_before] if found.next_before is not None else None, *bound
+        ),
     )  # fmt: skip
 
 

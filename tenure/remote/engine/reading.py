@@ -12,7 +12,7 @@ from tenure.remote.engine.remote import remote_of
 from tenure.remote.model.errors import SubmissionNotFound
 from tenure.remote.model.fields import ProjectionState
 from tenure.remote.model.names import submission_uid
-from tenure.remote.rows import ExecutionRow, SubmissionFilter, SubmissionRow
+from tenure.remote.rows import ExecutionRow, SubmissionFilter, SubmissionPage, SubmissionRow
 from tenure.store.operation import Op
 from tenure.store.records import RefusalRow
 
@@ -55,8 +55,11 @@ def row_of(caller: Caller, submission_id: str) -> Op[SubmissionRow]:
 def submissions(
     caller: Caller, *, workspace_id: str | None = None, job_id: str | None = None, node: str | None = None,
     projection_state: ProjectionState | None = None, limit: int = 50, before: int | None = None,
-) -> Op[list[SubmissionRow]]:  # fmt: skip
-    """Submissions, the newest first, keyset-paged by uid; ``NodeNotFound`` where the node is none."""
+) -> Op[SubmissionPage]:  # fmt: skip
+    """Submissions, the newest first, keyset-paged by uid; ``NodeNotFound`` where the node is none.
+
+    Go on below ``next_before`` until that is None: a page may be short, or empty, before that.
+    """
     storage = remote_of(caller).storage
     uid = None
     if node is not None:

@@ -1,9 +1,13 @@
--- Submissions, the newest first, keyset-paged by uid.
+-- Submissions of a tenant, newest first, below a uid, of the next `scan` submissions; and how far these reach.
 -- Index `remote_submission_recent`, walked backwards; compared as a row, so that no plan walks through those of others by the primary key.
-select s.*, n.name as node_name
-from tenure.remote_submission s
-cross join lateral (select n.name from tenure.management_node n where n.uid = s.node offset 0) n
-where (s.tenant, s.uid) < (%(tenant)s::bigint, %(before)s::bigint) and (s.tenant, s.uid) > (%(tenant)s::bigint, 0)
-    and (%(workspace_id)s::text is null or s.workspace_id = %(workspace_id)s)
-    and (%(projection_state)s::text is null or s.projection_state = %(projection_state)s)
-order by s.tenant desc, s.uid desc limit %(limit)s
+-- An index by projection_state would make every step of every submission write to all indexes of its row.
+with scanned as materialized (
+    select s.uid, s.workspace_id, s.projection_state from tenure.remote_submission s
+    where (s.tenant, s.uid) < (%(tenant)s::bigint, %(before)s::bigint) and (s.tenant, s.uid) > (%(tenant)s::bigint, 0)
+    order by s.tenant desc, s.uid desc limit %(scan)s)
+select array(
+    select s.uid from scanned s
+    where (%(workspace_id)s::text is null or s.workspace_id = %(workspace_id)s)
+        and (%(projection_state)s::text is null or s.projection_state = %(projection_state)s)
+    order by s.uid desc limit %(limit)s) as uids,
+    (select min(s.uid) from scanned s having count(*) = %(scan)s) as reached
