@@ -72,7 +72,8 @@ class Delivery:
 class Parked:
     """A thread that waits: nothing of it was delivered from the position on; with ``alone``, that one event.
 
-    ``attempts`` count against the event, of all ``tries``: those that failed while others got through.
+    With a ``group_key`` it is a group of threads: ``thread`` is that of the event at the position. ``attempts`` count against the
+    event, of all ``tries``: those that failed while others got through.
     """
 
     position: int
@@ -84,6 +85,12 @@ class Parked:
     failed_at: datetime | None
     next_attempt_at: datetime
     code: str | None
+    group_key: str | None = None
+
+    @property
+    def line(self) -> int | str:
+        """What waits: a thread, or a group."""
+        return self.thread if self.group_key is None else self.group_key
 
 
 @dataclass(frozen=True, slots=True)

@@ -122,6 +122,11 @@ def _define(caller: Caller, spec: SubscriptionSpec, start: Literal["now", "begin
             )
         if there.spec == spec:
             return Defined(there)
+        if there.spec.group_by != spec.group_by:
+            raise Conflict(
+                f"Subscription {spec.name!r} groups its events by {there.spec.group_by}, and that is not changed.",
+                "Define another, or remove this one first: --start says where the new one begins.",
+            )
         changed = replace(there, spec=spec)
         written, _ = yield from append(caller, changed, ft.SUBSCRIPTION_CHANGED, {"set": spec.told()})
         key = None

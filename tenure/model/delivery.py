@@ -13,7 +13,7 @@ from enum import StrEnum
 from tenure.model.backoff import retry_delay
 from tenure.model.queue import RetryPolicy
 
-#: Events of so many threads that failed with nothing delivered in between say that it is the receiver, not they.
+#: Events of so many threads or groups that failed with nothing delivered in between say that it is the receiver, not they.
 DOUBTS = 3
 MAX_RETRY_AFTER = 3600.0
 
@@ -71,12 +71,12 @@ class Receiver:
     failing_with: str | None = None
     resume_at: datetime | None = None
     succeeded_at: datetime | None = None
-    doubtful: set[int] = field(default_factory=set)
-    """Threads whose events failed since anything was delivered."""
+    doubtful: set[int | str] = field(default_factory=set)
+    """Threads and groups whose events failed since anything was delivered."""
     halted: bool = False
 
-    def heard(self, verdict: Verdict, thread: int) -> None:
-        """Take a verdict into account."""
+    def heard(self, verdict: Verdict, line: int | str) -> None:
+        """Take a verdict into account, on an event of a thread or of a group."""
         if verdict.outcome is Outcome.DELIVERED:
             self.failures, self.failing_since, self.failing_with, self.resume_at = 0, None, None, None
             self.succeeded_at = self.now
@@ -84,7 +84,7 @@ class Receiver:
         elif verdict.outcome is Outcome.DOWN:
             self.halt(verdict)
         elif verdict.outcome is Outcome.FAILED:
-            self.doubtful.add(thread)
+            self.doubtful.add(line)
             if self.failures == 0 and len(self.doubtful) >= DOUBTS:
                 self.halt(verdict)
 

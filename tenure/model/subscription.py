@@ -130,6 +130,10 @@ class SubscriptionSpec(BaseModel):
     subscription stops as well until a person lets it go on (``stop``, which also sends everything in the ledger's order,
     one by one). ``max_attempts`` counts failures of one event while others get through. ``source`` is the events' own, a
     URI reference; by default it names the tenant.
+
+    ``group_by``: what keeps its order, and waits as a whole where one of its events fails. ``thread``: a subject, a run, ...
+    by itself; ``correlation``: all threads that were given one correlation id (an import batch, a run with its steps, a remote
+    job with its submissions), and each other by itself. It stays as it was defined.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", json_schema_extra={"examples": [_EXAMPLE]})
@@ -140,6 +144,7 @@ class SubscriptionSpec(BaseModel):
     destination: Destination
     lane: Literal["immediate", "delayed"] = "immediate"
     window_seconds: int | None = Field(None, ge=60, le=300)
+    group_by: Literal["thread", "correlation"] = "thread"
     on_poison: Literal["skip", "stop"] = "skip"
     max_attempts: int = Field(10, ge=1, le=1000)
     backoff: RetryPolicy = RetryPolicy(

@@ -56,6 +56,14 @@ class Post:
                 self.client.hold(subject, reason="look")
         return self.told()
 
+    def batch(self, correlation_id: str, subjects: int = 1) -> list[str]:
+        """Submit subjects of one correlation id; the ids of their events, in order."""
+        from tenure.model.cloud_event import thread_euid
+
+        requests = [{"queue_key": "q", "correlation_id": correlation_id} for _ in range(subjects)]
+        made = self.client.submit_many(requests)
+        return [f"{thread_euid(self.client.facts(each.subject)[0])}/1" for each in made]
+
     def told(self) -> list[str]:
         """The ids of the events of all subjects, in the order of the ledger."""
         from tenure.model.cloud_event import thread_euid

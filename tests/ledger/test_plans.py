@@ -50,7 +50,7 @@ def test_a_page_is_read_from_the_cursor_on(crowded: tuple[psycopg.Connection[Any
     connection, post = crowded
     uid, tenant = post.standing().subscription.uid, post.client.caller.tenant
     (begin,) = post.rows("select min(position) from tenure.fact where tenant = %s and thread > 2 ^ 40", tenant)[0]
-    wanted = {"subscription": uid, "tenant": tenant, "types": ["hold.placed"], "queues": None}
+    wanted = {"subscription": uid, "tenant": tenant, "types": ["hold.placed"], "queues": None, "grouped": False}
 
     plan = plan_of(connection, "wanted_facts", **wanted, after=begin + 10_000, up_to=begin + 60_000, limit=50)
     assert plan.indexes("fact") == {"fact_position"}
@@ -58,6 +58,60 @@ def test_a_page_is_read_from_the_cursor_on(crowded: tuple[psycopg.Connection[Any
 
     at_the_end = plan_of(connection, "wanted_facts", **wanted, after=begin + 59_990, up_to=begin + 60_000, limit=50)
     assert at_the_end.rows_read() <= 10
+
+
+def test_the_groups_of_a_page_are_looked_up_for_its_events_alone(
+    crowded: tuple[psycopg.Connection[Any], Post],
+) -> None:
+    connection, post = crowded
+    uid, tenant = post.standing().subscription.uid, post.client.caller.tenant
+    (begin,) = post.rows("select min(position) from tenure.fact where tenant = %s and thread > 2 ^ 40", tenant)[0]
+    wanted = {"subscription": uid, "tenant": tenant, "types": ["hold.placed"], "queues": None, "grouped": True}
+
+    plan = plan_of(connection, "wanted_facts", **wanted, after=begin + 10_000, up_to=begin + 60_000, limit=50)
+
+    assert plan.misdeeds() == []
+    assert plan.indexes("subject") == {"subject_pkey"}
+    assert plan.rows_read() <= 50 * 100 + 10
+
+
+def test_what_waits_of_a_group_is_read_from_its_head_on_whatever_else_waits(
+    crowded: tuple[psycopg.Connection[Any], Post],
+) -> None:
+    connection, post = crowded
+    uid, tenant = post.standing().subscription.uid, post.client.caller.tenant
+    connection.execute("set session_replication_role = replica")
+    connection.execute(
+        "insert into tenure.held_event (subscription, group_key, position, tenant)"
+        " select %s, 'import ' || f.position %% 3, f.position, %s from tenure.fact f where f.tenant = %s and f.thread > 2 ^ 40",
+        [uid, tenant, tenant],
+    )
+    connection.execute("set session_replication_role = origin")
+    connection.execute("analyze tenure.held_event")
+    ((head,),) = post.rows("select min(position) + 999 from tenure.held_event where group_key = 'import 1'")
+    wanted = {"subscription": uid, "tenant": tenant, "types": ["hold.placed", "lease.renewed"], "queues": None}
+
+    plan = plan_of(connection, "wanted_of_group", **wanted, begin=head, group_key="import 1", limit=101)
+
+    assert plan.misdeeds() == []
+    assert plan.indexes("fact") == {"fact_position"}
+    assert plan.rows_read({"fact", "held_event"}) <= 2 * 102
+    assert len(plan.scans({"held_event"})) == 1
+
+
+def test_what_a_group_lets_go_of_is_found_by_its_key(crowded: tuple[psycopg.Connection[Any], Post]) -> None:
+    connection, post = crowded
+    uid = post.standing().subscription.uid
+    with connection.transaction(force_rollback=True):
+        connection.execute("set local session_replication_role = replica")
+        connection.execute(
+            "insert into tenure.held_event (subscription, group_key, position, tenant)"
+            " select %s, 'lot ' || n %% 500, n, 1 from generate_series(1, 50000) n", [uid],
+        )  # fmt: skip
+        connection.execute("analyze tenure.held_event")
+        plan = plan_of(connection, "release_held", subscription=uid, groups=["lot 7"], ends=[5000])
+        assert plan.rows_read({"held_event"}) <= 11
+        assert plan.scans({"held_event"})[0]["Node Type"] != "Seq Scan"
 
 
 def test_what_follows_in_a_thread_is_read_from_there(crowded: tuple[psycopg.Connection[Any], Post]) -> None:

@@ -70,6 +70,24 @@ def test_a_relay_that_is_killed_in_the_middle_of_a_stream_loses_nothing(
         assert all(event == bodies[event["id"]] for event in receiver.taken)  # what came twice is the same
 
 
+def test_a_relay_that_is_killed_within_the_backlog_of_a_group_keeps_its_order(post: Post, tmp_path: Path) -> None:
+    with Receiver() as receiver:
+        post.subscribe(receiver.url, group_by="correlation")
+        sick, well = post.batch("import 1", 60), post.batch("import 2", 60)
+        receiver.answer = lambda event: 500 if event["id"] == sick[0] else 200
+        with relay(post.dsn, tmp_path / "log") as process:
+            until(lambda: post.rows("select count(*) from tenure.held_event")[0][0] == 59)
+            receiver.answer = lambda _: 200
+            receiver.wait_for(75)
+            process.send_signal(signal.SIGKILL)
+        with relay(post.dsn, tmp_path / "log"):
+            until(lambda: set(ids(receiver)) == {*sick, *well})
+
+        came = list(dict.fromkeys(ids(receiver)))
+        assert [each for each in came if each in set(sick)] == sick
+        assert [each for each in came if each in set(well)] == well
+
+
 def test_of_two_relays_one_leads_and_the_other_takes_over(post: Post, tmp_path: Path) -> None:
     with Receiver() as receiver:
         post.subscribe(receiver.url)

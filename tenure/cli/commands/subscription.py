@@ -43,6 +43,7 @@ def define(
     max_attempts: Annotated[int, typer.Option("--max-attempts", help="Failures of one event while others get through.")] = 10,
     first_delay: Annotated[float, typer.Option("--first-delay", metavar="SECONDS", help="Before the next; then doubled.")] = 1.0,
     most_delay: Annotated[float, typer.Option("--most-delay", metavar="SECONDS", help="Between attempts at most.")] = 300.0,
+    group_by: Annotated[str, typer.Option("--group-by", help="What waits as one: thread, or correlation.")] = "thread",
     window: Annotated[int | None, typer.Option("--window", metavar="SECONDS", help="Hold events so long, 60 to 300.")] = None,
     source: Annotated[str | None, typer.Option("--source", help="The source of its events, a URI reference.")] = None,
 ) -> None:  # fmt: skip
@@ -64,7 +65,7 @@ def define(
     made = call.client.define_subscription(
         name, actor=actor or f"service:{name}", destination=destination, start=_start(start),
         filter={criterion: given for criterion, given in wanted.items() if given}, on_poison=on_poison,
-        max_attempts=max_attempts, source=source, **lane,
+        max_attempts=max_attempts, source=source, group_by=group_by, **lane,
         backoff={"initial_delay_seconds": first_delay, "max_delay_seconds": most_delay, "jitter": 0.3},
     )  # fmt: skip
     _tell_defined(call, made)

@@ -36,6 +36,23 @@ class Fenced(Conflict):
 
 
 @dataclass(slots=True)
+class Page:
+    """Events in order, and the position up to which they are all there are; the groups of their threads, as far as in one."""
+
+    facts: list[Fact]
+    reached: int
+    groups: dict[int, str]
+
+
+@dataclass(slots=True)
+class Behind:
+    """What waits of a thread or a group: the first events of it, and the one behind them, where there are more."""
+
+    facts: list[Fact]
+    rest: Fact | None = None
+
+
+@dataclass(slots=True)
 class Given:
     """An event that is given up."""
 
@@ -55,6 +72,10 @@ class Settlement:
     failed: list[Delivery] = field(default_factory=list)
     parked: list[Parked] = field(default_factory=list)
     unparked: list[int] = field(default_factory=list)
+    held: list[tuple[str, int]] = field(default_factory=list)
+    """Events that the cursor went past while their group waits: its key, and their positions."""
+    released: dict[str, int] = field(default_factory=dict)
+    """The position up to which the events of a group are not held any more."""
     given_up: list[Given] = field(default_factory=list)
     back: bool = False
     """Whether the receiver is back: then all that waits is due."""
@@ -97,23 +118,33 @@ def keys(subscription: int) -> Op[list[SigningKey]]:
     return [SigningKey(row["number"], row["key"]) for row in found]
 
 
-def page(watched: Watched, after: int, up_to: int, limit: int) -> Op[tuple[list[Fact], int]]:
-    """Events behind a position in order, ``limit`` at most, and the position up to which they are all there are."""
+def page(watched: Watched, after: int, up_to: int, limit: int) -> Op[Page]:
+    """Events behind a position in order, ``limit`` at most."""
     end = min(up_to, after + _STRIDE)
-    params = _wanted(watched) | {"after": after, "up_to": end, "limit": limit}
-    found = [rows.fact(row) for row in (yield Statement("wanted_facts", params))]
-    return found, (found[-1].position or end) if len(found) == limit else end
+    grouped = watched.spec.group_by == "correlation"
+    params = _wanted(watched) | {"after": after, "up_to": end, "limit": limit, "grouped": grouped}
+    found = yield Statement("wanted_facts", params)
+    facts = [rows.fact(row) for row in found]
+    groups = {row["thread"]: row["group_key"] for row in found if row["group_key"] is not None}
+    return Page(facts, (facts[-1].position or end) if len(facts) == limit else end, groups)
 
 
-def of_thread(watched: Watched, thread: int, begin: int, up_to: int, limit: int) -> Op[list[Fact]]:
-    """Events of one thread from a position on, which is included, up to another, in order."""
-    params = _wanted(watched) | {"thread": thread, "begin": begin, "up_to": up_to, "limit": limit}
-    return [rows.fact(row) for row in (yield Statement("wanted_of_thread", params))]
+def behind(watched: Watched, row: Parked, cursor: int, limit: int) -> Op[Behind]:
+    """What waits of a thread or a group, from its head on up to the cursor, in order."""
+    up_to = row.position if row.alone else max(cursor, row.position)
+    params = _wanted(watched) | {"begin": row.position, "limit": limit + 1}
+    if row.group_key is None:
+        found = yield Statement("wanted_of_thread", params | {"thread": row.thread, "up_to": up_to})
+    else:
+        found = yield Statement("wanted_of_group", params | {"group_key": row.group_key})
+    facts = [(rows.fact(each), each["wanted"]) for each in found]
+    return Behind([fact for fact, wanted in facts[:limit] if wanted], facts[limit][0] if len(facts) > limit else None)
 
 
-def waiting(subscription: int) -> Op[set[int]]:
-    """The threads of a subscription that wait."""
-    return {row["thread"] for row in (yield Statement("parked_threads", {"subscription": subscription}))}
+def waiting(subscription: int) -> Op[set[int | str]]:
+    """The threads and groups of a subscription that wait."""
+    found = yield Statement("parked_lines", {"subscription": subscription})
+    return {row["thread"] if row["group_key"] is None else row["group_key"] for row in found}
 
 
 def due(subscription: int, limit: int) -> Op[list[Parked]]:
@@ -141,6 +172,12 @@ def _settle(caller: Caller, watched: Watched, fence: int, done: Settlement) -> O
         yield Statement("insert_deliveries", of | {"deliveries": _json(done.failed)})
     if done.unparked:
         yield Statement("unpark", of | {"positions": done.unparked})
+    if done.released:
+        ends = {"groups": list(done.released), "ends": list(done.released.values())}
+        yield Statement("release_held", of | ends)
+    if done.held:
+        groups, positions = zip(*done.held, strict=True)
+        yield Statement("hold_events", of | {"groups": list(groups), "positions": list(positions)})
     if done.back:
         yield Statement("parked_at_once", of)
     if done.parked:

@@ -1,7 +1,9 @@
 """One relay's work for one subscription that it leads: turn by turn, read, send, and write down what came of it.
 
 Events of one thread go one after the other, those of several at once. A thread whose event failed waits, by a row that says
-from where; the others go on. Up to the position of the cursor everything is delivered, or written down as waiting or given up.
+from where; the others go on. Where a subscription groups threads, a group does what a thread does otherwise, and what the cursor
+goes past while the group waits is noted by its position: there is no index of a group's facts, and none has to be paid for by
+everybody. Up to the position of the cursor everything is delivered, or written down as waiting or given up.
 """
 
 from __future__ import annotations
@@ -30,7 +32,7 @@ T = TypeVar("T")
 
 _log = logging.getLogger("tenure.relay")
 PAGE = 100
-_THREAD_PAGE = 100
+_BEHIND_PAGE = 100
 _DUE_AT_ONCE = 200
 #: So many threads may wait; then nothing new is read until some got through.
 MOST_PARKED = 1000
@@ -62,7 +64,7 @@ class Leader:
         self._seq = 0
         self._read: int | None = None
         self._ahead: set[int] = set()
-        self._doubtful: set[int] = set()
+        self._doubtful: set[int | str] = set()
         self.stopping = False
 
     async def close(self) -> None:
@@ -108,7 +110,7 @@ class Leader:
 
     async def _work(self, turn: Turn, destination: Destination, safe: int) -> bool:
         watched, deadline = turn.watched, time.monotonic() + _TURN
-        waiting: set[int] = set()
+        waiting: set[int | str] = set()
         left = False
         if watched.due_at is not None:
             waiting = await self._perform(lambda _: books.waiting(watched.uid))
@@ -120,58 +122,62 @@ class Leader:
         return left
 
     async def _onward(
-        self, turn: Turn, destination: Destination, safe: int, waiting: set[int], deadline: float
+        self, turn: Turn, destination: Destination, safe: int, waiting: set[int | str], deadline: float
     ) -> bool:
         """Send what follows the cursor, and move it; whether there is more behind."""
         watched, after = turn.watched, turn.settlement.position
         limit = 1 if turn.receiver.failures else PAGE
-        facts, reached = await self._perform(lambda _: books.page(watched, after, safe, limit))
+        page = await self._perform(lambda _: books.page(watched, after, safe, limit))
+        facts, reached = page.facts, page.reached
+        turn.groups.update(page.groups)
         ripe = list(takewhile(turn.rested, facts))
         if len(ripe) < len(facts):
             reached = (facts[len(ripe)].position or 1) - 1
-        new = [fact for fact in ripe if fact.thread not in waiting and fact.position not in self._ahead]
+        new = [fact for fact in ripe if turn.line(fact) not in waiting and fact.position not in self._ahead]
         await self._send(turn, destination, new, deadline)
-        left = next((f for f in new if f.position not in turn.handled and f.thread not in turn.blocked), None)
-        turn.settlement.position = max(after, reached if left is None else (left.position or 1) - 1)
+        left = next((f for f in new if f.position not in turn.handled and turn.line(f) not in turn.blocked), None)
+        position = turn.settlement.position = max(after, reached if left is None else (left.position or 1) - 1)
+        turn.passed([fact for fact in ripe if (fact.position or 0) <= position], waiting, self._ahead)
         return after < turn.settlement.position < safe
 
-    def _may_read(self, turn: Turn, waiting: set[int]) -> bool:
+    def _may_read(self, turn: Turn, waiting: set[int | str]) -> bool:
         if turn.receiver.halted or turn.settlement.stopped or self.stopping:
             return False
         blocked = waiting | turn.blocked
         return len(blocked) < MOST_PARKED and not (turn.strict and blocked)
 
     async def _again(self, turn: Turn, destination: Destination, deadline: float) -> bool:
-        """Send what waited and is due, and what follows it in its thread; whether some of it is left."""
+        """Send what waited and is due, and what follows it in its line; whether some of it is left."""
         watched, most = turn.watched, 1 if turn.probing else _DUE_AT_ONCE
 
         async def one(row: Parked) -> None:
-            end = row.position if row.alone else max(turn.settlement.position, row.position)
-            facts = await self._perform(
-                lambda _: books.of_thread(watched, row.thread, row.position, end, _THREAD_PAGE + 1)
-            )
-            for number, fact in enumerate(facts[:_THREAD_PAGE]):
-                former = row if number == 0 else None
+            cursor = turn.settlement.position
+            behind = await self._perform(lambda _: books.behind(watched, row, cursor, _BEHIND_PAGE))
+            if row.group_key is not None:
+                read = [*behind.facts, behind.rest] if behind.rest is not None else behind.facts
+                turn.groups.update(dict.fromkeys((fact.thread for fact in read), row.group_key))
+            for fact in behind.facts:
+                former = row if fact.position == row.position else None
                 if self._ended(turn, deadline) or not await self._deliver(turn, destination, fact, former):
                     break
-            turn.progressed(row, facts)
+            turn.progressed(row, behind)
 
         due = await self._perform(lambda _: books.due(watched.uid, most))
         await self._spread(destination, turn, [partial(one, row) for row in due])
         return len(due) == most or any(row.next_attempt_at <= watched.now for row in turn.settlement.parked)
 
     async def _send(self, turn: Turn, destination: Destination, facts: Sequence[Fact], deadline: float) -> None:
-        async def one(thread: Sequence[Fact]) -> None:
-            for fact in thread:
+        async def one(line: Sequence[Fact]) -> None:
+            for fact in line:
                 if self._ended(turn, deadline) or not await self._deliver(turn, destination, fact, None):
                     return
 
-        threads: dict[int, list[Fact]] = {}
+        lines: dict[int | str, list[Fact]] = {}
         for fact in facts:
-            threads.setdefault(fact.thread, []).append(fact)
-        # One by one where the order of the ledger counts, else thread by thread.
-        lines = [[fact] for fact in facts] if turn.strict else list(threads.values())
-        await self._spread(destination, turn, [partial(one, line) for line in lines])
+            lines.setdefault(turn.line(fact), []).append(fact)
+        # One by one where the order of the ledger counts, else line by line.
+        each = [[fact] for fact in facts] if turn.strict else list(lines.values())
+        await self._spread(destination, turn, [partial(one, line) for line in each])
 
     async def _spread(
         self, destination: Destination, turn: Turn, jobs: Sequence[Callable[[], Awaitable[None]]]
@@ -192,7 +198,7 @@ class Leader:
             raise failed.exceptions[0] from None
 
     async def _deliver(self, turn: Turn, destination: Destination, fact: Fact, former: Parked | None) -> bool:
-        """Send one event; whether its thread goes on."""
+        """Send one event; whether its line goes on."""
         watched = turn.watched
         source = watched.spec.source or f"/tenure/{watched.tenant_key}"
         event = cloud_event(fact, self._leavings.get(fact.type, _NOTHING), watched.tenant_key, source)

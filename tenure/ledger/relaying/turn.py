@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from tenure.ledger.relaying.books import Given, Settlement
+from tenure.ledger.relaying.books import Behind, Given, Settlement
 from tenure.ledger.rows import Delivery, Parked, Watched
 from tenure.model.backoff import retry_delay
 from tenure.model.cloud_event import thread_euid
@@ -16,11 +16,11 @@ from tenure.model.fact import Fact
 
 
 class Turn:
-    """One turn. ``handled``: positions that were delivered or given up; ``blocked``: threads that wait since this turn;
-    ``through``: threads that wait no more.
+    """One turn. ``handled``: positions that were delivered or given up; ``blocked``: lines that wait since this turn;
+    ``through``: lines that wait no more. A line is what keeps its order: a thread, or a group of them.
     """
 
-    def __init__(self, watched: Watched, position: int, doubtful: set[int]) -> None:
+    def __init__(self, watched: Watched, position: int, doubtful: set[int | str]) -> None:
         self.watched = watched
         self.receiver = Receiver(
             watched.spec.backoff, watched.uid, watched.now, watched.failures, watched.failing_since,
@@ -30,9 +30,15 @@ class Turn:
         self.probing = watched.failures > 0
         self.strict = watched.spec.on_poison == "stop"
         self.handled: set[int] = set()
-        self.blocked: set[int] = set()
-        self.through: set[int] = set()
+        self.blocked: set[int | str] = set()
+        self.through: set[int | str] = set()
+        self.groups: dict[int, str] = {}
+        """The group of each thread that is in one."""
         self._last: Verdict | None = None
+
+    def line(self, fact: Fact) -> int | str:
+        """What keeps its order, of which a fact is part."""
+        return self.groups.get(fact.thread, fact.thread)
 
     def rested(self, fact: Fact) -> bool:
         """Whether the window of a delayed lane is over for a fact."""
@@ -40,14 +46,14 @@ class Turn:
         return window is None or fact.at <= self.watched.now - timedelta(seconds=window)
 
     def heard(self, fact: Fact, verdict: Verdict, former: Parked | None) -> bool:
-        """Take in what became of an event, which waited before as ``former`` says; whether its thread goes on."""
-        self.receiver.heard(verdict, fact.thread)
+        """Take in what became of an event, which waited before as ``former`` says; whether its line goes on."""
+        self.receiver.heard(verdict, self.line(fact))
         if verdict.outcome is Outcome.DELIVERED:
             self.settlement.delivered += 1
             self.handled.add(fact.position or 0)
             return True
         self._last = verdict
-        before = former or Parked(fact.position or 0, fact.thread, False, 0, 0, None, None, self.watched.now, None)
+        before = former or self._anew(fact)
         failed = self._failed_again(before, verdict)
         poison = verdict.outcome is Outcome.REFUSED or (
             verdict.outcome is Outcome.FAILED and failed.attempts >= self.watched.spec.max_attempts
@@ -77,20 +83,29 @@ class Turn:
             next_attempt_at=now + pause, code=verdict.code,
         )  # fmt: skip
 
-    def progressed(self, row: Parked, facts: Sequence[Fact]) -> None:
-        """What waited was sent as far as it went. ``facts`` are its events from there on, not all of which may be sent yet."""
-        left = next((fact for fact in facts if fact.position not in self.handled), None)
+    def progressed(self, row: Parked, behind: Behind) -> None:
+        """What waited was sent as far as it went: ``behind`` is what was read of it, from its position on."""
+        left = next((fact for fact in behind.facts if fact.position not in self.handled), behind.rest)
         if left is not None and left.position == row.position:
             return  # it waits as before, or by a row that is written already
         self.settlement.unparked.append(row.position)
-        if row.alone or row.thread in self.blocked:
+        if row.group_key is not None:
+            self.settlement.released[row.group_key] = self.settlement.position if left is None else left.position or 0
+        if row.alone or row.line in self.blocked:
             return
         if left is None:
-            self.through.add(row.thread)
+            self.through.add(row.line)
         else:
-            self.settlement.parked.append(
-                Parked(left.position or 0, row.thread, False, 0, 0, None, None, self.watched.now, None)
-            )
+            self.settlement.parked.append(self._anew(left))
+
+    def passed(self, facts: Sequence[Fact], waiting: Set[int | str], ahead: Set[int]) -> None:
+        """The cursor goes past these facts: those whose group waits are noted, so that they are found again."""
+        heads = {row.position for row in self.settlement.parked}
+        for fact in facts:
+            position, group = fact.position or 0, self.groups.get(fact.thread)
+            done = position in self.handled or position in ahead or position in heads
+            if group is not None and not done and (group in waiting or group in self.blocked):
+                self.settlement.held.append((group, position))
 
     def end_probe(self) -> None:
         """A receiver that was tried and took nothing is away still."""
@@ -101,7 +116,7 @@ class Turn:
     def worth_writing(self, every: float, past: int) -> bool:
         """Whether there is anything to write down, beyond a cursor that has moved a little over what nobody wants."""
         done, watched = self.settlement, self.watched
-        if done.delivered or done.failed or done.parked or done.unparked or done.given_up:
+        if done.delivered or done.failed or done.parked or done.unparked or done.given_up or done.held:
             return True
         moved = done.position - watched.position
         return moved > past or (moved > 0 and (watched.now - watched.moved_at).total_seconds() >= every)
@@ -125,11 +140,16 @@ class Turn:
             log.error("Subscription %s of %s has stopped: a person must let it go on.", name, watched.tenant_key)
 
     def _park(self, row: Parked, former: Parked | None) -> None:
-        if former is not None:
+        if former is not None and former.position != row.position:
             self.settlement.unparked.append(former.position)
         self.settlement.parked.append(row)
         if not row.alone:
-            self.blocked.add(row.thread)
+            self.blocked.add(row.line)
+
+    def _anew(self, fact: Fact) -> Parked:
+        """How a line waits from an event on that has not failed yet."""
+        now, group = self.watched.now, self.groups.get(fact.thread)
+        return Parked(fact.position or 0, fact.thread, False, 0, 0, None, None, now, None, group)
 
     def _give_up(self, fact: Fact, verdict: Verdict, failed: Parked) -> None:
         self.handled.add(failed.position)
