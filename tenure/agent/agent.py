@@ -17,11 +17,13 @@ from types import FrameType
 from tenure.agent.bell import Bell
 from tenure.agent.collecting import Collecting
 from tenure.agent.door import Door
-from tenure.agent.errors import AdapterMissing, InvalidSettings, Superseded
+from tenure.agent.errors import AdapterMissing, AnotherAgent, InvalidSettings, Superseded
 from tenure.agent.execution import Stage
+from tenure.agent.folder import claim_folder
 from tenure.agent.housekeeping import tidy
+from tenure.agent.lease import NodeLease
 from tenure.agent.lock import StateLock
-from tenure.agent.orders import Orders
+from tenure.agent.orders import AgentNames, Orders
 from tenure.agent.preparing import Preparing
 from tenure.agent.requests import Requests
 from tenure.agent.scheduler import Scheduler
@@ -45,7 +47,8 @@ _JOIN_SECONDS = 60.0
 class Agent:
     """One process's agent for one node. ``run`` returns when it was asked to stop; jobs go on.
 
-    Raises StateFolderInUse, StateTooNew, StateFolderUnusable at once; Superseded when a newer agent took the node over.
+    Raises StateFolderInUse, StateTooNew, StateFolderUnusable at once; AnotherAgent where the node has an agent in another state
+    folder; Superseded when such a one took the node over.
     """
 
     def __init__(
@@ -61,14 +64,15 @@ class Agent:
         self._outward: list[Bell] = []
         try:
             self._store = Store(settings.folder, self._ring)
-            _belongs(self._store, settings, clock())
+            self._folder_id = claim_folder(self._store, settings, clock())
         except BaseException:
             self._lock.release()
             raise
         self._standing = Standing(self._store, clock, self._ring)
         self._requests = Requests(self._store, self._standing, clock)
+        self._lease = NodeLease(self._ring)
         stopping = self._stop.is_set
-        self._scheduling = Scheduling(scheduler, self._store, settings, self._standing, clock, stopping)
+        self._scheduling = Scheduling(scheduler, self._store, settings, self._standing, self._lease, clock, stopping)
         self._inputs = Workshop(
             "inputs", Stage.RECEIVED, Preparing(self._store, settings, self._standing, clock, stopping), self._store,
             clock, self._at_inputs.ring, at_once=_FETCHES,
@@ -160,7 +164,8 @@ class Agent:
 
     async def _speak(self) -> None:
         door = Door(self._address, self._settings)
-        orders = Orders(door, self._store, self._settings, self._standing, self.agent_id, self._clock)
+        names = AgentNames(self.agent_id, self._folder_id)
+        orders = Orders(door, self._store, self._settings, self._standing, self._lease, names, self._clock)
         sender = Sender(door, self._store, self._settings.delivery, self._clock)
         stopped = Bell()
         self._outward = [orders.bell, sender.bell, stopped]
@@ -184,24 +189,6 @@ class Agent:
             bell.ring()
 
 
-def _belongs(store: Store, settings: AgentSettings, now: float) -> None:
-    """A state folder is one node's, and as long as it has jobs, one scheduler's. Raises InvalidSettings."""
-    conditions = store.conditions()
-    node, kind = (conditions.get(name, (None, 0.0))[0] for name in ("node", "kind"))
-    if node not in (None, settings.node):
-        raise InvalidSettings(
-            f"The state folder {settings.folder} is node {node}'s, not {settings.node}'s.",
-            "Give each node a folder of its own.",
-        )
-    if kind not in (None, settings.kind) and store.open_executions():
-        raise InvalidSettings(
-            f"The state folder {settings.folder} has executions on {kind}, which {settings.kind} knows nothing of.",
-            f"Run `tenure agent {kind}` until they have ended (tenure agent drain --wait), then change.",
-        )
-    store.set_condition("node", settings.node, now)
-    store.set_condition("kind", str(settings.kind), now)
-
-
 def run_until_signal(agent: Agent) -> None:
     """Run in the main thread; SIGTERM and SIGINT stop it. Raises what ``Agent.run`` raises."""
 
@@ -217,4 +204,4 @@ def run_until_signal(agent: Agent) -> None:
             signal.signal(number, handler)
 
 
-__all__ = ["Agent", "Superseded", "run_until_signal"]
+__all__ = ["Agent", "AnotherAgent", "Superseded", "run_until_signal"]

@@ -18,7 +18,7 @@ from tenure.agent.scheduler import SchedulerUnavailable
 from tenure.agent.settings import AgentSettings
 from tenure.agent.store.opening import FILE
 from tenure.agent.store.store import Store
-from tenure.model.errors import TenureError
+from tenure.model.errors import Forbidden, TenureError
 from tenure.remote.model.fields import ResultRef
 from tenure.sdk.http.address import Address
 
@@ -105,7 +105,12 @@ def _scheduler(settings: AgentSettings, running: int | None) -> str:
 async def _server(settings: AgentSettings, address: Address) -> str:
     door = Door(address, settings)
     try:
-        await door.knock()
+        node = await door.whose()
     finally:
         await door.close()
-    return f"{address.url} answers, and knows the token as a management node's"
+    if node != settings.node:
+        raise Forbidden(
+            f"{address.url} answers, and the token is node {node}'s; this agent is node {settings.node}'s.",
+            f"Make one for it (tenure node token {settings.node}), or correct the node in the settings.",
+        )
+    return f"{address.url} answers, and the token is node {node}'s"

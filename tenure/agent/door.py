@@ -13,7 +13,7 @@ import httpx
 from pydantic import ValidationError
 from pydantic_core import from_json
 
-from tenure.agent.errors import InvalidSettings, Superseded
+from tenure.agent.errors import AnotherAgent, InvalidSettings, Superseded
 from tenure.agent.settings import AgentSettings
 from tenure.model.errors import StoreUnavailable, TenureError, WorkerSuperseded
 from tenure.remote.model.contracts import NodeOrders, NodePoll
@@ -66,7 +66,8 @@ class Door:
     async def poll(self, said: NodePoll) -> NodeOrders:
         """Say how the node stands and hear what it is to do.
 
-        Raises Superseded where a newer agent is the node, StoreUnavailable where no answer came, TenureError for a refusal.
+        Raises AnotherAgent where the node has one in another folder, Superseded where such a one has taken this one's place,
+        StoreUnavailable where no answer came, TenureError for a refusal.
         """
         path = f"/nodes/{quote(self._node, safe='')}/poll"
         response = await self._post(path, said.wire(), self._answer + said.wait_seconds)
@@ -82,19 +83,27 @@ class Door:
         if problem.code == WorkerSuperseded.code:
             raise Superseded(
                 f"The server takes another agent for node {self._node} now: {problem.message}",
-                "A node has one agent, the one that was started last. If this is the right one, stop the other and start this.",
+                "A node has one agent and one state folder. If this is the right one, stop the other and start this.",
             )
+        if problem.code == AnotherAgent.code:
+            raise AnotherAgent(problem.message, problem.hint, **problem.evidence)
         raise problem
 
-    async def knock(self) -> None:
-        """See that the server is there and knows the token for a node's: an event that is none is refused for what it is.
+    async def whose(self) -> str:
+        """The name of the node that the token is of.
 
-        Raises StoreUnavailable, Unauthenticated, Forbidden, TenureError.
+        Raises StoreUnavailable, Unauthenticated, Forbidden, NodeNotFound where it is of no node, TenureError.
         """
-        response = await self._post("/events", "{}", self._answer)
-        problem = problem_of(response.status_code, response.content)
-        if response.status_code != httpx.codes.BAD_REQUEST or problem.code != "invalid_event":
-            raise problem
+        response = await self._request("GET", "/node", self._answer)
+        if not response.is_success:
+            raise problem_of(response.status_code, response.content)
+        try:
+            return str(from_json(response.content)["node"])
+        except (ValueError, KeyError, TypeError) as error:
+            raise StoreUnavailable(
+                "The server answered with what is no node.",
+                "Check the URL, and that server and agent are of like versions.",
+            ) from error
 
     async def send(self, body: str) -> Answer:
         """Send one event."""
@@ -128,11 +137,15 @@ class Door:
         await self._client.aclose()
 
     async def _post(self, path: str, body: Any, patience: float) -> httpx.Response:
-        content = {"content": body} if isinstance(body, str) else {"json": body}
+        return await self._request(
+            "POST", path, patience, **({"content": body} if isinstance(body, str) else {"json": body})
+        )
+
+    async def _request(self, method: str, path: str, patience: float, **content: Any) -> httpx.Response:
         while True:
             try:
-                response = await self._client.post(
-                    f"{self.address.url}{PREFIX}{path}",
+                response = await self._client.request(
+                    method, f"{self.address.url}{PREFIX}{path}",
                     headers={"Authorization": self.address.authorization, "Content-Type": "application/json"},
                     timeout=httpx.Timeout(patience, connect=_CONNECT, pool=None), **content,
                 )  # fmt: skip

@@ -37,9 +37,15 @@ class NoAgentHere(NotFound):
 
 
 class Superseded(Conflict):
-    """A newer agent of the same node has reported to the server; this one must stop."""
+    """While this agent was away, another one took its place; this one must stop."""
 
     code = "agent_superseded"
+
+
+class AnotherAgent(Conflict):
+    """The node has an agent that works in another state folder; this one must stop."""
+
+    code = "node_has_agent"
 
 
 class AdapterMissing(InvalidRequest):

@@ -5,13 +5,15 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from tenure.agent import progress
 from tenure.agent.backoff import pause_after
 from tenure.agent.bell import Bell
 from tenure.agent.door import Door
-from tenure.agent.errors import StateFolderUnusable, Superseded
+from tenure.agent.errors import AnotherAgent, StateFolderUnusable, Superseded
 from tenure.agent.execution import WITH_JOB
+from tenure.agent.lease import NodeLease
 from tenure.agent.settings import AgentSettings
 from tenure.agent.standing import SCHEDULER, SERVER, STATE, Standing
 from tenure.agent.store.store import Store
@@ -28,21 +30,29 @@ _NOTE_SECONDS = 10.0
 _HEED_SECONDS = 0.2
 
 
+@dataclass(frozen=True, slots=True)
+class AgentNames:
+    """Who polls: the id of this process, and that of the state folder in which it works."""
+
+    agent_id: str
+    folder_id: str
+
+
 class Orders:
     """A task of the agent's event loop."""
 
     def __init__(
-        self, door: Door, store: Store, settings: AgentSettings, standing: Standing, agent_id: str,
+        self, door: Door, store: Store, settings: AgentSettings, standing: Standing, lease: NodeLease, names: AgentNames,
         clock: Callable[[], float],
     ) -> None:  # fmt: skip
         self.bell = Bell()
         self._door, self._store, self._settings, self._standing = door, store, settings, standing
-        self._agent_id, self._clock = agent_id, clock
+        self._lease, self._names, self._clock = lease, names, clock
         self._unknown: set[str] = set()
         self._noted = float("-inf")
 
     async def run(self) -> None:
-        """Until it is cancelled. Raises Superseded where another agent is the node now."""
+        """Until it is cancelled. Raises AnotherAgent, Superseded where another agent is the node."""
         failures = 0
         while True:
             begun = time.monotonic()
@@ -52,7 +62,7 @@ class Orders:
                 self._standing.fine(SERVER)
                 self._note_contact()
                 pause = 0.0 if news else _LEAST_SECONDS - (time.monotonic() - begun)
-            except Superseded:
+            except (AnotherAgent, Superseded):
                 raise
             except StateFolderUnusable as error:  # what was given could not be written down: it is given again
                 self._standing.troubled(STATE, str(error))
@@ -69,6 +79,7 @@ class Orders:
     async def _once(self) -> bool:
         """One poll; whether there was news. It is broken off where what it said is no longer so."""
         said = await asyncio.to_thread(self._said)
+        asked_at = self._lease.now()
         asking = asyncio.create_task(self._door.poll(said))
         try:
             while not asking.done():
@@ -79,7 +90,10 @@ class Orders:
                     await asyncio.wait({asking}, timeout=_HEED_SECONDS)  # much changes at once: one look at all of it
                 if not asking.done() and _differs(said, await asyncio.to_thread(self._said)):
                     return True
-            return await asyncio.to_thread(self._obey, await asking)
+            orders = await asking
+            news = await asyncio.to_thread(self._obey, orders)
+            self._lease.confirmed(asked_at, orders.submit_within_seconds)
+            return news
         finally:
             asking.cancel()
 
@@ -91,7 +105,8 @@ class Orders:
         ids = [each.execution_id for each in held]
         canceling = [each.execution_id for each in held if each.cancel_at is not None]
         return NodePoll(
-            agent_id=self._agent_id, accepting=min(max(room, 0), _MOST) if self._standing.accepts() else 0,
+            agent_id=self._names.agent_id, folder_id=self._names.folder_id,
+            accepting=min(max(room, 0), _MOST) if self._standing.accepts() else 0,
             wait_seconds=self._settings.poll_seconds, holding=tuple((ids + self._store.owing())[:_MOST_TOLD]),
             canceling=tuple((canceling + sorted(self._unknown))[:_MOST_TOLD]), draining=self._standing.draining,
             scheduler=self._standing.scheduler_name,
@@ -121,7 +136,7 @@ class Orders:
     def _note_contact(self) -> None:
         if time.monotonic() - self._noted >= _NOTE_SECONDS:
             self._noted = time.monotonic()
-            self._standing.note("last_contact", self._agent_id)
+            self._standing.note("last_contact", self._names.agent_id)
 
 
 def _differs(asked: NodePoll, now: NodePoll) -> bool:

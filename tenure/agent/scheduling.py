@@ -14,6 +14,7 @@ from tenure.agent import progress
 from tenure.agent.backoff import pause_after
 from tenure.agent.execution import WITH_JOB, Execution, Stage
 from tenure.agent.interval import seconds_to_next_look
+from tenure.agent.lease import NodeLease
 from tenure.agent.scheduler import JobStatus, Rejected, Scheduler, SchedulerUnavailable
 from tenure.agent.script import folder_of, job_of
 from tenure.agent.settings import AgentSettings
@@ -33,10 +34,11 @@ class Scheduling:
     """Driven by the agent: ``open`` until it is true, then ``round`` again and again."""
 
     def __init__(
-        self, scheduler: Scheduler, store: Store, settings: AgentSettings, standing: Standing, clock: Callable[[], float],
-        stopping: Callable[[], bool],
+        self, scheduler: Scheduler, store: Store, settings: AgentSettings, standing: Standing, lease: NodeLease,
+        clock: Callable[[], float], stopping: Callable[[], bool],
     ) -> None:  # fmt: skip
         self.scheduler = scheduler
+        self._lease = lease
         self._store, self._settings, self._standing, self._clock = store, settings, standing, clock
         self._stopping = stopping
         self._failures = 0
@@ -94,7 +96,10 @@ class Scheduling:
     # Submitting
 
     def _submit(self, now: float) -> float:
-        ready = self._store.due(Stage.SUBMITTING, now, _BATCH) + self._store.due(Stage.PREPARED, now, _BATCH)
+        # What may be a job already is looked for in any case.
+        ready = self._store.due(Stage.SUBMITTING, now, _BATCH)
+        if self._lease.holds():
+            ready += self._store.due(Stage.PREPARED, now, _BATCH)
         if ready:
             found = self.scheduler.find([execution.execution_id for execution in ready])
             for execution in ready:
@@ -102,7 +107,8 @@ class Scheduling:
                     return 0.0
                 self._submit_one(execution, found.get(execution.execution_id))
             return 0.0
-        nexts = (self._store.next_due(Stage.SUBMITTING), self._store.next_due(Stage.PREPARED))
+        stages = (Stage.SUBMITTING, Stage.PREPARED) if self._lease.holds() else (Stage.SUBMITTING,)
+        nexts = [self._store.next_due(stage) for stage in stages]
         return min((max(at - now, 0.01) for at in nexts if at is not None), default=_IDLE)
 
     def _submit_one(self, execution: Execution, there: JobStatus | None) -> None:
@@ -114,6 +120,9 @@ class Scheduling:
         if execution.cancel_at is not None:
             self._store.change(key, lambda each: progress.given_up(each, progress.CANCELED, now), now)
             tell(execution, "was cancelled before it was submitted.")
+            return
+        if not self._lease.holds():
+            self._wait_for_the_server(execution, now)
             return
         about = self._store.change(key, lambda each: progress.submitting(each, now), now)
         if about is None or about.stage is not Stage.SUBMITTING or about.cancel_at is not None:
@@ -135,6 +144,12 @@ class Scheduling:
             self._wait_for_its_job(about, self._clock(), problem, pause)
         else:
             self._has_job(execution, job_id)
+
+    def _wait_for_the_server(self, execution: Execution, now: float) -> None:
+        """What is only prepared waits as it is until a poll is answered."""
+        if execution.stage is Stage.SUBMITTING:
+            pause = pause_after(execution.attempts, _FIRST, _LONGEST)
+            self._wait_for_its_job(execution, now, "Not submitted while the server does not answer.", pause)
 
     def _has_job(self, execution: Execution, job_id: str, *, adopted: bool = False) -> None:
         now, reported = self._clock(), self.scheduler.job_ids_are_reported

@@ -37,6 +37,10 @@ class NodeRow:
     scheduler: str | None = None
     scheduler_problem: str | None = None
     problem_since: datetime | None = None
+    folder_id: str | None = None
+    """The state folder of its agent."""
+    served_until: datetime | None = None
+    """Until then an agent of another folder does not take its place."""
 
     def parsed(self) -> NodeSpec:
         """Its definition."""

@@ -48,11 +48,16 @@ class Border:
     #: and lose the answer, or None.
     trouble: Callable[[str, bytes], Any] = lambda path, body: None
     batches: bool = True
+    #: For how long after a poll work may be submitted.
+    submit_within: float = 60.0
     tls: ssl.SSLContext | None = None
 
     def __post_init__(self) -> None:
         self.changed = threading.Condition()
         self.agents: list[str] = []
+        self.folder: str | None = None
+        #: Whether the lease of the node's agent has run out, so that one of another folder may take its place.
+        self.lapsed = False
         border = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -183,7 +188,10 @@ class Border:
         said = NodePoll.model_validate_json(body)
         with self.changed:
             if said.agent_id not in self.agents:
+                if self.folder not in (None, said.folder_id) and not self.lapsed:
+                    return 409, problem("node_has_agent", "The node has an agent that works in another state folder.")
                 self.agents.append(said.agent_id)
+                self.folder = said.folder_id
             self.polls.append(said)
             self.changed.notify_all()
             deadline = time.monotonic() + said.wait_seconds
@@ -195,7 +203,7 @@ class Border:
                 due = [each for key, each in self.work.items() if key not in self.held and not self.events.get(key)]
                 orders = NodeOrders(
                     work=tuple(due[: said.accepting]), cancel=tuple(sorted(self.to_cancel - told)),
-                    renew_within_seconds=60,
+                    renew_within_seconds=60, submit_within_seconds=self.submit_within,
                 )  # fmt: skip
                 left = deadline - time.monotonic()
                 if orders.work or orders.cancel or left <= 0:

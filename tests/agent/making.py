@@ -38,6 +38,8 @@ class Moody(LocalScheduler):
         super().__init__(folder, LocalSettings.model_validate({"cpu": 16, "grace_seconds": 1, **settings}))
         self.silent = False
         self.loses_answers = 0
+        self.falls_silent = False
+        """Whether it keeps silent once it has lost an answer."""
         self.forgets: set[str] = set()
         self.breaks: set[str] = set()
         self.lent: str | None = None
@@ -63,6 +65,7 @@ class Moody(LocalScheduler):
         self.submitted.append(job.key)
         if self.loses_answers:
             self.loses_answers -= 1
+            self.silent = self.falls_silent
             raise SchedulerUnavailable("its answer was lost.")
         return job_id
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from tenure.agent.errors import InvalidSettings, Superseded
+from tenure.agent.errors import AnotherAgent, InvalidSettings, Superseded
 from tenure.agent.looking import look
 from tenure.agent.requests import RESEND, ask
 from tenure.agent.settings import AgentSettings
@@ -219,11 +219,23 @@ def test_an_answer_that_is_none_is_no_acknowledgement(border: Border, running: R
     assert border.states(execution) == ["accepted", "running", "completed"]
 
 
-def test_of_two_agents_of_a_node_the_older_one_stops(border: Border, running: RunAgent, tmp_path: Path) -> None:
+def test_of_two_agents_of_a_node_the_second_one_stops(border: Border, running: RunAgent, tmp_path: Path) -> None:
+    with running(settings_for(tmp_path / "first", border.url)):
+        border.wait(lambda: len(border.agents) == 1, "the first polls")
+        with running(settings_for(tmp_path / "second", border.url)) as second:
+            border.wait(lambda: not second.ended.is_alive(), "the second stops")  # type: ignore[attr-defined]
+        execution = border.submit(script(tmp_path, "true"))
+        border.wait_for_end(execution)
+    (trouble,) = second.trouble_seen  # type: ignore[attr-defined]
+    assert isinstance(trouble, AnotherAgent)
+
+
+def test_an_agent_in_whose_place_another_has_come_stops(border: Border, running: RunAgent, tmp_path: Path) -> None:
     older = settings_for(tmp_path / "older", border.url)
     newer = settings_for(tmp_path / "newer", border.url)
     with running(older) as first:
         border.wait(lambda: len(border.agents) == 1, "the first polls")
+        border.lapsed = True
         with running(newer):
             border.wait(lambda: not first.ended.is_alive(), "the first stops")  # type: ignore[attr-defined]
             execution = border.submit(script(tmp_path, "true"))

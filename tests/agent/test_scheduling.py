@@ -11,7 +11,7 @@ import pytest
 from tenure.agent.looking import look
 from tenure.agent.requests import CONCLUDE, DRAIN, ask
 from tenure.agent.settings import AgentSettings
-from tests.agent.border import Border, complete_and_in_order, script
+from tests.agent.border import Border, complete_and_in_order, problem, script
 from tests.agent.conftest import RunAgent, settings_for
 from tests.agent.making import Moody
 
@@ -45,6 +45,39 @@ def test_while_the_scheduler_is_silent_nothing_is_submitted_or_taken(
         border.wait_for_end(execution)
         border.wait(lambda: border.polls[-1].scheduler_problem is None, "that is over")
     assert border.states(execution) == ["accepted", "running", "completed"]
+
+
+def test_while_no_poll_is_answered_nothing_is_submitted_and_what_is_a_job_already_is_found(
+    border: Border, running: RunAgent, moody: Moody, settings: AgentSettings, tmp_path: Path
+) -> None:
+    """Another agent may be the node by then, and have been given the same."""
+    away, polls = False, 0
+
+    def trouble(path: str, _: bytes) -> object:
+        nonlocal polls
+        polls += path.endswith("/poll")
+        return (503, problem("store_unavailable", "Away.")) if away and path.endswith("/poll") else None
+
+    border.trouble = trouble
+    late = tmp_path / "late.sh"
+    lost, waits = border.submit(counted(tmp_path)), border.submit(late.as_uri())
+    moody.loses_answers, moody.falls_silent = 1, True
+    with running(scheduler=moody):
+        border.wait(lambda: len(moody.submitted) == 1, "one is submitted, and nobody knows it")
+        border.wait(lambda: waits in border.held, "the node has the other one")
+    away = True
+    late.write_text(f'echo "$TENURE_EXECUTION_ID" >> {tmp_path}/starts')
+    moody.silent = False
+    with running(scheduler=moody):
+        border.wait_for_end(lost)
+        border.wait(lambda: look(settings.folder).executions.get("prepared") == 1, "the other one is ready")
+        asked = polls
+        border.wait(lambda: polls > asked, "the server is asked in vain")
+        assert moody.submitted == [lost]
+        away = False
+        border.wait_for_end(waits)
+    assert sorted(runs(tmp_path)) == sorted([lost, waits])
+    assert border.states(waits) == ["accepted", "running", "completed"]
 
 
 def test_a_submission_whose_answer_was_lost_is_found_and_not_repeated(

@@ -20,6 +20,7 @@ from tenure import Tenure
 from tenure.agent.looking import look
 from tests.agent.border import script
 from tests.agent.cutting import Cuttable
+from tests.agent.test_folder import folder_id
 from tests.conftest import fresh_database
 from tests.worker.serving import ServerProcess
 
@@ -94,13 +95,24 @@ class AgentProcess:
             environment = kept | {"PYTHONPATH": str(Path(__file__).parents[2])}
             self.process = subprocess.Popen(command, env=environment, stdout=log, stderr=log, cwd=self.folder)
 
+    def running(self) -> bool:
+        return self.process is not None and self.process.poll() is None
+
     def end(self, number: int = signal.SIGKILL) -> int:
         if self.process is None:
             return 0
-        self.process.send_signal(number)
+        if self.running():
+            self.process.send_signal(number)
         code = self.process.wait(60)
         self.process = None
         return code
+
+    def poll(self, **said: Any) -> httpx.Response:
+        """What the server answers an agent of this node."""
+        headers = {"Authorization": f"Bearer {(self.folder / 'token').read_text().strip()}"}
+        body = {"agent_id": f"agent-{next(_numbers)}", **said}
+        url = next(line.split('"')[1] for line in self.config.read_text().splitlines() if line.startswith("url"))
+        return httpx.post(f"{url}/api/v1/remote/nodes/{NODE}/poll", json=body, headers=headers, timeout=20)
 
 
 @pytest.fixture(scope="module")
@@ -194,6 +206,56 @@ def test_submissions_run_once_and_in_order_through_a_cut_network_and_killed_proc
     tell(f"{len(product.submitted)} submissions, {sum(len(product.states(each)) for each in product.submitted)} events")
 
 
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_two_agents_in_two_folders_never_run_the_same(
+    app: Tenure, server: ServerProcess, product: Product, tmp_path: Path
+) -> None:
+    product.client.put(f"/nodes/{NODE}", json={"queues": {"short": {}}, "lease_seconds": 10})
+    principal = product.client.get(f"/nodes/{NODE}").json()["principal"]
+    two = []
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        two.append(AgentProcess(tmp_path / name, server.url, secret_of(app, principal)))
+    try:
+        assert two[0].poll().status_code == 200, "the node is heard of, by an agent of before, which names no folder"
+        starts, late = tmp_path / "starts", tmp_path / "late.sh"
+        count = f'echo "$TENURE_SUBMISSION_ID" >> {starts}'
+        at_once = [product.submit(script(tmp_path, count)) for _ in range(6)]
+
+        for each in two:
+            each.start()
+        product.until(lambda: any(not each.running() for each in two), "one of the two stops")
+        loser, winner = sorted(two, key=lambda each: each.running())
+        assert loser.end() == 1
+        assert "node_has_agent" in loser.log.read_text()
+        assert "another state folder" in loser.log.read_text()
+        product.until_done(*at_once)
+
+        later = product.submit(late.as_uri())
+        product.until(lambda: node_of(product)["holding"] == 1, "it has what it cannot begin yet")
+        assert winner.process is not None
+        winner.process.send_signal(signal.SIGSTOP)  # as a machine that sleeps
+        folder = folder_id(loser.folder / "state")
+        product.until(lambda: loser.poll(folder_id=folder).is_success, "its lease runs out")
+        late.write_text(count)
+        winner.process.send_signal(signal.SIGCONT)
+        product.until(lambda: not winner.running(), "it sees that another agent has come in its place")
+        assert winner.end() == 1
+        assert "agent_superseded" in winner.log.read_text()
+        assert product.states(later) == []
+        loser.start()
+        product.until_done(later)
+        assert loser.end(signal.SIGTERM) == 0
+    finally:
+        for each in two:
+            each.end()
+    assert sorted(starts.read_text().split()) == sorted([*at_once, later])
+    assert "Traceback" not in "".join(each.log.read_text() for each in two)
+    report = app.verify()
+    assert report.clean, report
+
+
 def node_of(product: Product) -> Mapping[str, Any]:
     found: dict[str, Any] = product.client.get(f"/nodes/{NODE}").json()
     return found
@@ -205,7 +267,9 @@ def waiting(agent: AgentProcess) -> int:
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
-def test_check_says_what_to_do_and_the_token_is_nowhere(product: Product, agent: AgentProcess, tmp_path: Path) -> None:
+def test_check_says_what_to_do_and_the_token_is_nowhere(
+    app: Tenure, product: Product, agent: AgentProcess, tmp_path: Path
+) -> None:
     line = [sys.executable, "-m", "tenure.cli", "agent"]
     environment = {"PATH": os.environ["PATH"], "PYTHONPATH": str(Path(__file__).parents[2])}
 
@@ -228,6 +292,11 @@ def test_check_says_what_to_do_and_the_token_is_nowhere(product: Product, agent:
     wrong = run("check")
     assert wrong.returncode == 1
     assert "wrong server" in wrong.stdout
-    told = "".join(each.stdout + each.stderr for each in (fine, second, wrong)) + agent.log.read_text()
+    product.client.put("/nodes/node-2", json={"queues": {"short": {}}}).raise_for_status()
+    (tmp_path / "token").write_text(secret_of(app, product.client.get("/nodes/node-2").json()["principal"]))
+    another = run("check")
+    assert another.returncode == 1
+    assert "the token is node node-2's; this agent is node node-1's" in " ".join(another.stdout.split())
+    told = "".join(each.stdout + each.stderr for each in (fine, second, wrong, another)) + agent.log.read_text()
     assert secret not in told
     assert "Traceback" not in told

@@ -53,7 +53,7 @@ WHO_MAY = {
     "list_principals": ADMINISTER, "create_principal": ADMINISTER, "get_principal": ADMINISTER,
     "change_principal": ADMINISTER, "set_password": ADMINISTER,
     "list_nodes": ADMINISTER, "get_node": ADMINISTER, "define_node": ADMINISTER,
-    "poll_node": EXECUTE, "receive_event": EXECUTE, "receive_events": EXECUTE,
+    "poll_node": EXECUTE, "get_own_node": EXECUTE, "receive_event": EXECUTE, "receive_events": EXECUTE,
     "submit_job": SUBMIT, "cancel_submission": SUBMIT, "list_submissions": READ, "get_submission": READ,
     "get_submission_history": READ,
     "list_tokens": ADMINISTER, "create_token": ADMINISTER, "revoke_token": ADMINISTER,

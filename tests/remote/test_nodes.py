@@ -35,6 +35,48 @@ def test_a_node_polls_for_itself_only(border: Border) -> None:
     assert (nowhere.status_code, nowhere.json()["code"]) == (404, "management_node_not_found")
 
 
+def test_a_token_says_which_node_it_is_of(border: Border) -> None:
+    other = Border(border.site, node="cluster-2")
+    for each in (border, other):
+        assert each.emitter.get(f"{R}/node")["node"] == each.node
+    unbound = border.site.as_("management_node", name="agent:nobody").request("GET", f"{R}/node")
+    assert (unbound.status_code, unbound.json()["code"]) == (404, "management_node_not_found")
+    assert "You are bound to node cluster-2" in border.ask_poll(by=other.emitter).json()["detail"]
+
+
+def test_an_agent_of_another_folder_waits_until_the_nodes_own_may_not_submit_any_more(
+    border: Border, clock: MovableClock
+) -> None:
+    work = border.handed_out()
+    lease = border.poll(folder_id="one")["submit_within_seconds"]
+    clock.advance(seconds=lease + 1)
+    second = border.ask_poll(agent_id="second", folder_id="two")
+    assert (second.status_code, second.json()["code"]) == (409, "node_has_agent")
+    assert "another state folder" in second.json()["detail"]
+    assert border.poll(folder_id="one")["work"] == [work], "nothing has changed for the first"
+    again = border.poll(agent_id="restarted", folder_id="one")
+    assert again["work"] == [work], "the same folder goes on at once"
+    clock.advance(seconds=59)
+    assert border.ask_poll(agent_id="second", folder_id="two").status_code == 409
+    clock.advance(seconds=1)
+    assert border.poll(agent_id="second", folder_id="two")["work"] == [work]
+    back = border.ask_poll(agent_id="restarted", folder_id="one")
+    assert (back.status_code, back.json()["code"]) == (409, "worker_superseded")
+    restarted = border.ask_poll(agent_id="restarted again", folder_id="one")
+    assert (restarted.status_code, restarted.json()["code"]) == (409, "node_has_agent")
+
+
+def test_what_may_be_submitted_is_nobody_elses_before_twice_that_time(border: Border, clock: MovableClock) -> None:
+    border.define(lease_seconds=86400)
+    orders = border.poll(folder_id="one", accepting=0)
+    assert orders["submit_within_seconds"] == 150
+    assert orders["renew_within_seconds"] <= orders["submit_within_seconds"] / 2
+    clock.advance(seconds=299)
+    assert border.ask_poll(agent_id="second", folder_id="two").status_code == 409
+    clock.advance(seconds=1)
+    assert border.ask_poll(agent_id="second", folder_id="two").status_code == 200
+
+
 def test_a_node_reports_of_its_own_work_only(border: Border) -> None:
     other = Border(border.site, node="cluster-2")
     work = border.handed_out()

@@ -17,6 +17,7 @@ from tenure.api.schemas.remote import NodeBody
 from tenure.model.principal import Identity
 from tenure.remote.engine import nodes
 from tenure.remote.engine.polling import poll
+from tenure.remote.engine.serving import bound_node
 from tenure.remote.model.contracts import NodeOrders, NodePoll
 from tenure.remote.model.names import queue_key_of
 from tenure.remote.model.node import NodeName
@@ -48,13 +49,21 @@ async def define_node(node: Node, body: NodeBody, identity: Admin, gateway: Gate
     )
 
 
+@router.get("/node", operation_id="get_own_node", summary="The node that one is", response_model=NodeShown,
+            responses={404: {"description": "One is bound to no management node."}})  # fmt: skip
+async def get_own_node(identity: NodeIdentity, gateway: GatewayOf) -> Answer:
+    """The management node that one's principal is bound to, so that an agent can see whose token it has."""
+    return await answered(gateway, identity, bound_node)
+
+
 @router.post("/nodes/{node}/poll", operation_id="poll_node", summary="A node says that it lives, and asks what to do",
              response_model=NodeOrders)  # fmt: skip
 async def poll_node(node: Node, body: NodePoll, request: Request, identity: NodeIdentity, gateway: GatewayOf) -> Answer:
     """Heartbeat, work and cancellations in one (long poll): for the node that one is bound to.
 
-    `work` is told again until the node holds it or has reported it. The newest agent is the node: an older one gets
-    `worker_superseded`, and is to stop.
+    `work` is told again until the node holds it or has reported it. A node has one agent: one of another state folder gets
+    `node_has_agent` while the node's own may still submit, and one that comes back after it was replaced gets
+    `worker_superseded`. Both are to stop.
     """
     looking = _Looking(gateway, identity, node, body, request)
     orders = await looking.look()

@@ -9,15 +9,14 @@ from datetime import datetime, timedelta
 from tenure.engine.actions.claim import claim
 from tenure.engine.actions.hold import hold
 from tenure.engine.actions.renew import renew_all
-from tenure.engine.actions.workers import register_worker
 from tenure.engine.caller import Caller
 from tenure.engine.logging import told
 from tenure.model.attempt import Attempt
-from tenure.model.errors import Forbidden, QueueDisabled, QueueUnknown, WorkerNotAccepting, WorkerSuperseded
+from tenure.model.errors import QueueDisabled, QueueUnknown, WorkerNotAccepting
 from tenure.model.requests import ClaimItems, PlaceHold, validated
 from tenure.remote.engine.effects import fresh_token_hash
-from tenure.remote.engine.nodes import no_such_node, node_as_worker
 from tenure.remote.engine.remote import remote_of
+from tenure.remote.engine.serving import beaten, own_node, served_seconds
 from tenure.remote.model.contracts import NodeOrders, NodePoll, Placement, Work
 from tenure.remote.model.execution import Execution
 from tenure.remote.model.fields import ExecutionProfile, PayloadRef, ResourceShape
@@ -27,36 +26,24 @@ from tenure.remote.rows import ExecutionRow, NodeRow, SubmissionRow
 from tenure.store.operation import Op
 from tenure.store.records import Claimed, Target
 
-_FORMER = 500
-"""So many agents of a node are remembered, to tell one that was superseded from a new one."""
-_THIRD = 3
+_THIRD, _QUARTER, _HALF = 3, 4, 2
 Pair = tuple[ExecutionRow, SubmissionRow]
 
 
 def poll(caller: Caller, name: str, said: NodePoll) -> Op[NodeOrders]:
     """What the node is to do now.
 
-    Raises NodeNotFound, Forbidden where the caller is not bound to the node, and WorkerSuperseded for an agent in whose
-    place another has polled since.
+    Raises NodeNotFound, Forbidden where the caller is not bound to the node, NodeHasAgent for an agent of another state folder
+    while the node's own may still submit, and WorkerSuperseded for one in whose place another has polled since.
     """
     op = caller.store.transaction(_poll(caller, name, said))
     return told(caller, "poll_node", op, lambda orders: {}, queue_key=queue_key_of(name))
 
 
-def own_node(caller: Caller, name: str, *, lock: bool = False) -> Op[NodeRow]:
-    """The node of that name, which the caller may act for."""
-    node = yield from remote_of(caller).storage.node(caller.tenant, name=name, lock=lock)
-    if node is None:
-        raise no_such_node(name)
-    if caller.principal not in (None, node.principal):
-        raise Forbidden("You are bound to another management node, or to none.", "Poll for your own node only.")
-    return node
-
-
 def _poll(caller: Caller, name: str, said: NodePoll) -> Op[NodeOrders]:
     node = yield from own_node(caller, name, lock=True)
     now = yield from caller.store.clock()
-    node = yield from _beaten(caller, node, said, now)
+    node = yield from beaten(caller, node, said, now)
     storage = remote_of(caller).storage
     told_of = yield from storage.open_executions(caller.tenant, node.uid)
     holding = set(said.holding)
@@ -67,36 +54,12 @@ def _poll(caller: Caller, name: str, said: NodePoll) -> Op[NodeOrders]:
     told = holding | {row.execution.execution_id for row, _ in again}
     fresh = (yield from _taken(caller, node, room, now, told)) if room > 0 else []
     cancel = yield from _to_cancel(caller, [row for row, _ in told_of if not row.execution.wanted], said)
+    spec = node.parsed()
     return NodeOrders(
         work=tuple(_work(caller, row, submission) for row, submission in [*again, *fresh]), cancel=tuple(cancel),
-        renew_within_seconds=node.parsed().silent_after_seconds / _THIRD,
+        renew_within_seconds=min(spec.silent_after_seconds / _THIRD, served_seconds(spec) / _QUARTER),
+        submit_within_seconds=served_seconds(spec) / _HALF,
     )  # fmt: skip
-
-
-def _beaten(caller: Caller, node: NodeRow, said: NodePoll, now: datetime) -> Op[NodeRow]:
-    if said.agent_id in node.former_agents:
-        raise WorkerSuperseded(
-            f"Another agent polls for node {node.name} since.", "Stop this one: only the newest agent is the node.",
-            agent_id=said.agent_id,
-        )  # fmt: skip
-    if said.agent_id != node.agent_id:
-        node = yield from _taken_over(caller, node, said)
-    yield from caller.store.beat(caller.tenant, node.worker, node.incarnation, None)
-    problem = said.scheduler_problem
-    since = None if problem is None else node.problem_since if node.scheduler_problem is not None else now
-    node = replace(
-        node, polled_at=now, draining=said.draining, holding=len(said.holding), scheduler=said.scheduler,
-        scheduler_problem=problem, problem_since=since,
-    )  # fmt: skip
-    yield from remote_of(caller).storage.beat_node(node)
-    return node
-
-
-def _taken_over(caller: Caller, node: NodeRow, said: NodePoll) -> Op[NodeRow]:
-    spec = node_as_worker(node.name, node.parsed(), said.agent_id)
-    worker = yield from register_worker(replace(caller, principal=None), spec)
-    former = (*node.former_agents, node.agent_id) if node.agent_id is not None else node.former_agents
-    return replace(node, agent_id=said.agent_id, former_agents=former[-_FORMER:], incarnation=worker.incarnation)
 
 
 def _held_on(caller: Caller, node: NodeRow, rows: Sequence[ExecutionRow]) -> Op[None]:

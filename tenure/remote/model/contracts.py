@@ -175,6 +175,11 @@ class NodePoll(Contract):
     model_config = ConfigDict(json_schema_extra={"examples": examples.NODE_POLL})
 
     agent_id: Id = Field(description="Drawn anew by each process of the agent; the newest one is the node.")
+    folder_id: Id | None = Field(
+        default=None,
+        description="Drawn once for each state folder: an agent that is started again has the same as before, a second one "
+        "beside it has another.",
+    )
     accepting: int = Field(default=0, ge=0, le=500, description="How many executions it would take now.")
     wait_seconds: float = Field(
         default=0, ge=0, le=60, description="How long the answer may wait for something to say."
@@ -196,3 +201,8 @@ class NodeOrders(Contract):
     work: tuple[Work, ...] = ()
     cancel: tuple[Id, ...] = Field((), description="Executions to end: their submission was cancelled.")
     renew_within_seconds: float = Field(description="Poll again within this time, or the node counts as silent.")
+    submit_within_seconds: float | None = Field(
+        default=None,
+        description="For so long after this poll was sent, what is not accepted yet may be given to the scheduler. Later on poll "
+        "first: another agent may be the node by then.",
+    )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tenure.model.errors import InvalidRequest, NotFound, TenureError
+from tenure.model.errors import Conflict, InvalidRequest, NotFound, TenureError
 
 
 class InvalidEvent(InvalidRequest):
@@ -21,6 +21,12 @@ class NodeNotFound(NotFound):
     """There is no such management node for this tenant."""
 
     code = "management_node_not_found"
+
+
+class NodeHasAgent(Conflict):
+    """An agent of another state folder is the node; ``retry_after`` in the evidence says in how many seconds it need not be."""
+
+    code = "node_has_agent"
 
 
 class PolicyRejected(TenureError):

@@ -59,13 +59,13 @@ PROJECTION_UPDATE: list[Any] = [
     {**_UPDATE, "projection_state": "failed", "source_execution_state": "failed", "failure": _FAILURE},
 ]
 NODE_POLL: list[Any] = [{
-    "agent_id": "d9b1d7db-8f5d-4f0e-9c53-0f6f6f0e0f11", "accepting": 10, "wait_seconds": 30, "holding": [_EXECUTION],
-    "scheduler": "slurm 22.05",
+    "agent_id": "d9b1d7db-8f5d-4f0e-9c53-0f6f6f0e0f11", "folder_id": "5be0a1f4-43a1-4c8e-8a55-1df0a8a3b0c4", "accepting": 10,
+    "wait_seconds": 30, "holding": [_EXECUTION], "scheduler": "slurm 22.05",
 }]  # fmt: skip
 NODE_ORDERS: list[Any] = [{
     "work": [{
         **_JOINS, "execution_id": _EXECUTION, "attempt": 1, "queue_name": "normal",
         "placement": {"partition": "cpu", "account": "lab", "qos": None}, "resource_shape": _SHAPE, "payload_ref": _PAYLOAD,
     }],
-    "cancel": [], "renew_within_seconds": 40.0,
+    "cancel": [], "renew_within_seconds": 40.0, "submit_within_seconds": 150.0,
 }]  # fmt: skip
