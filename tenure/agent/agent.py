@@ -17,6 +17,7 @@ from types import FrameType
 from tenure.agent.bell import Bell
 from tenure.agent.collecting import Collecting
 from tenure.agent.door import Door
+from tenure.agent.doorbell import Doorbell
 from tenure.agent.errors import AdapterMissing, AnotherAgent, InvalidSettings, Superseded
 from tenure.agent.execution import Stage
 from tenure.agent.folder import claim_folder
@@ -30,7 +31,7 @@ from tenure.agent.scheduler import Scheduler
 from tenure.agent.scheduling import Scheduling
 from tenure.agent.sender import Sender
 from tenure.agent.settings import AgentSettings
-from tenure.agent.standing import STATE, Standing
+from tenure.agent.standing import RUNG, SCHEDULER, STATE, Standing
 from tenure.agent.store.store import Store
 from tenure.agent.telling import LOG
 from tenure.agent.workshop import Workshop
@@ -38,7 +39,7 @@ from tenure.model.errors import TenureError
 from tenure.sdk.http.address import Address
 
 _TICK = 1.0
-_TIDY_SECONDS = 3600.0
+_TIDY_SECONDS, _NOTE_SECONDS = 3600.0, 10.0
 _AFTER_A_DEFECT = 5.0
 _FETCHES, _COLLECTIONS = 4, 2
 _JOIN_SECONDS = 60.0
@@ -77,6 +78,8 @@ class Agent:
             "inputs", Stage.RECEIVED, Preparing(self._store, settings, self._standing, clock, stopping), self._store,
             clock, self._at_inputs.ring, at_once=_FETCHES,
         )  # fmt: skip
+        self._doorbell = Doorbell(settings.bell)
+        self._noted = float("-inf")
         self._results = Workshop(
             "results", Stage.COLLECTING, Collecting(self._store, settings, clock, stopping), self._store, clock,
             self._at_results.ring, at_once=_COLLECTIONS,
@@ -124,9 +127,11 @@ class Agent:
     def _look_after(self) -> None:
         """What is to be done now and then."""
         tidied = float("-inf")
+        self._doorbell.hang()
         while not self._stop.wait(_TICK):
             try:
                 self._requests.see_to()
+                self._listen()
                 if self._standing.problem(STATE) is not None:
                     self._store.set_condition("written", self.agent_id, self._clock())
                     self._standing.fine(STATE)
@@ -135,6 +140,17 @@ class Agent:
                     tidy(self._store, self._settings, self._clock(), self._stop.is_set)
             except TenureError as error:
                 self._standing.troubled(STATE, str(error))
+
+    def _listen(self) -> None:
+        """Ask the scheduler at once where a site's Prolog or Epilog has rung."""
+        if not self._doorbell.rung():
+            return
+        self._scheduling.rung()
+        if self._standing.problem(SCHEDULER) is None:  # one that does not answer is left in peace
+            self._at_scheduler.ring()
+        if time.monotonic() - self._noted > _NOTE_SECONDS:
+            self._noted = time.monotonic()
+            self._standing.note(RUNG, self.agent_id)
 
     def _loop(self, step: Callable[[], float], bell: Bell) -> None:
         while not self._stop.is_set():

@@ -11,12 +11,19 @@ from tenure.agent.settings import WatchSettings
 _SHARE = 0.1
 
 
-def seconds_to_next_look(jobs: Iterable[Execution], now: float, settings: WatchSettings) -> float | None:
-    """Seconds until the one question for all of them; None where there is no job to ask for."""
+def seconds_to_next_look(
+    jobs: Iterable[Execution], now: float, settings: WatchSettings, rung_at: float | None = None
+) -> float | None:
+    """Seconds until the one question for all of them; None where there is no job to ask for.
+
+    What rings (``rung_at``) is a part of a job's beginning or end, and the scheduler may say so only a little later: it is
+    asked again after a short time, then after twice as long, until that is no sooner than it would be asked anyway.
+    """
     waits = [_wait(job, now) for job in jobs]
     if not waits:
         return None
-    return min(max(min(waits), settings.fastest_seconds), settings.slowest_seconds)
+    wait = min(max(min(waits), settings.fastest_seconds), settings.slowest_seconds)
+    return wait if rung_at is None else min(wait, max(now - rung_at, settings.rung_seconds))
 
 
 def _wait(job: Execution, now: float) -> float:

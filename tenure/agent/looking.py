@@ -9,7 +9,7 @@ from pathlib import Path
 
 from tenure.agent.execution import Execution, Stage
 from tenure.agent.lock import holder_of
-from tenure.agent.standing import DISK, DRAINING, SCHEDULER, SERVER, STATE
+from tenure.agent.standing import DISK, DRAINING, RUNG, SCHEDULER, SERVER, STATE
 from tenure.agent.store.store import Store
 from tenure.agent.telling import FIELDS
 
@@ -35,6 +35,8 @@ class Standing:
     """The agent's process; None where it does not run."""
     scheduler: str | None
     last_contact: datetime | None
+    last_ring: datetime | None
+    """When the site's Prolog or Epilog rang last, to ten seconds."""
     draining: bool
     problems: dict[str, str]
     executions: dict[str, int]
@@ -51,12 +53,13 @@ def look(folder: Path) -> Standing:
     store = Store.reading(folder)
     try:
         conditions = store.conditions()
-        contact = conditions.get("last_contact")
+        contact, ring = conditions.get("last_contact"), conditions.get(RUNG)
         process = holder_of(folder)
         names = (SCHEDULER, SERVER, DISK, STATE)
         return Standing(
             folder=str(folder), process=process, scheduler=conditions.get("scheduler", (None, 0.0))[0],
-            last_contact=_time(contact[1]) if contact else None, draining=DRAINING in conditions,
+            last_contact=_time(contact[1]) if contact else None, last_ring=_time(ring[1]) if ring else None,
+            draining=DRAINING in conditions,
             problems={name: conditions[name][0] for name in names if name in conditions and process is not None},
             executions=store.counts(), events=store.count_events(),
             troubled=[_troubled(each) for each in store.open_executions() if _needs_somebody(each)],

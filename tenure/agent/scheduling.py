@@ -7,6 +7,7 @@ asked is whether it has a job under this key. Where it cannot answer, nothing is
 from __future__ import annotations
 
 import logging
+import threading
 import time
 from collections.abc import Callable, Sequence
 
@@ -44,6 +45,9 @@ class Scheduling:
         self._failures = 0
         self._opened = False
         self._look_at = 0.0
+        self._looked_at = float("-inf")
+        self._rung = threading.Event()
+        self._rung_at: float | None = None
         self._canceled: dict[str, float] = {}
         self._searched = float("-inf")
 
@@ -62,6 +66,10 @@ class Scheduling:
             self._failures = 0
             self._standing.fine(SCHEDULER)
         return wait
+
+    def rung(self) -> None:
+        """Somebody says that a job has begun or ended: ask at the next step. From any thread."""
+        self._rung.set()
 
     def close(self) -> None:
         """Let go of the scheduler. Jobs go on."""
@@ -83,15 +91,23 @@ class Scheduling:
         jobs = [execution for execution in self._store.open_executions() if execution.stage in WITH_JOB]
         self._cancel(jobs)
         now = self._clock()
-        wait = seconds_to_next_look(jobs, now, self._settings.watch)
+        self._hear(now)
+        wait = seconds_to_next_look(jobs, now, self._settings.watch, self._rung_at)
         if wait is None:
             return max(min(waits), 0.0)
         self._look_at = min(max(self._look_at, now), now + wait)
         if now >= self._look_at:
+            self._looked_at = now
             self._look(jobs)
             self._look_at = self._clock() + wait
         waits.append(self._look_at - self._clock())
         return max(min(waits), 0.0)
+
+    def _hear(self, now: float) -> None:
+        if self._rung.is_set():
+            self._rung.clear()  # before the look: whoever rings during it is heard after it
+            self._rung_at = now
+            self._look_at = min(self._look_at, self._looked_at + self._settings.watch.rung_seconds)
 
     # Submitting
 

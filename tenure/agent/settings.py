@@ -86,6 +86,10 @@ class WatchSettings(_Section):
 
     fastest_seconds: Seconds = 2.0
     slowest_seconds: Seconds = 60.0
+    bell: Path | None = None
+    """The file that a site's Prolog and Epilog ring with; by default ``bell`` in the state folder."""
+    rung_seconds: Seconds = 2.0
+    """The shortest time between two questions after it was rung."""
     alert_after_seconds: Seconds = 600.0
     """How long a job may be unknown to its scheduler before the log and ``tenure agent status`` call for a person."""
 
@@ -142,6 +146,11 @@ class AgentSettings(_Section):
     def work_folder(self) -> Path:
         """Where each execution has a folder of its own."""
         return self.folder / "work"
+
+    @property
+    def bell(self) -> Path:
+        """The file that rings."""
+        return self.watch.bell or self.folder / "bell"
 
     @property
     def result_store(self) -> str:

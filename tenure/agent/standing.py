@@ -10,7 +10,7 @@ from tenure.agent.telling import LOG
 from tenure.model.errors import TenureError
 
 SCHEDULER, SERVER, DISK, STATE = "scheduler_problem", "server_problem", "disk_problem", "state_problem"
-DRAINING = "draining"
+DRAINING, RUNG = "draining", "rung"
 
 
 class Standing:

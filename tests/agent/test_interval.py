@@ -40,3 +40,14 @@ def test_what_is_being_cancelled_is_asked_after_often() -> None:
 
 def test_a_clock_that_was_set_back_makes_nobody_wait_longer() -> None:
     assert wait((Stage.RUNNING, -5000)) == 2
+
+
+def test_after_a_ring_it_is_asked_again_and_again_in_doubled_times_until_it_would_be_asked_anyway() -> None:
+    old = [execution(Stage.RUNNING, stage_at=NOW - 300)]
+    asked = [0.0]
+    while (wait := seconds_to_next_look(old, NOW, SETTINGS, NOW - asked[-1])) != 30:
+        assert wait is not None
+        asked.append(asked[-1] + wait)
+    assert asked == [0, 2, 4, 8, 16, 32]
+    assert seconds_to_next_look([execution(Stage.RUNNING, stage_at=NOW)], NOW, SETTINGS, NOW - 100) == 2
+    assert seconds_to_next_look([], NOW, SETTINGS, NOW) is None

@@ -87,6 +87,23 @@ def check_agent(
 
 
 @group.command()
+def bell(
+    context: typer.Context, node: NodeOption = None, config: ConfigOption = None, state_folder: FolderOption = None
+) -> None:  # fmt: skip
+    """Print the script by which Slurm's Prolog and Epilog tell the agent at once that a job begins or ends."""
+    from tenure.agent.doorbell import script
+
+    call = call_of(context)
+    settings = load_settings(config, node=node, state_folder=state_folder, **({} if config else {"kind": Kind.SLURM}))
+    user = settings.folder.stat().st_uid if settings.folder.exists() else os.geteuid()
+    told = script(settings.bell, user)
+    if call.json:
+        call.document({"bell": str(settings.bell), "script": told})
+    else:
+        typer.echo(told, nl=False)
+
+
+@group.command()
 def status(
     context: typer.Context, node: NodeOption = None, config: ConfigOption = None, state_folder: FolderOption = None
 ) -> None:

@@ -6,6 +6,7 @@ import os
 import secrets
 import signal
 import subprocess
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
@@ -27,12 +28,13 @@ class SlurmCluster:
     """One controller and three nodes on this host, with all their files in ``folder``.
 
     ``environment`` makes the client programs use it. ``min_job_age`` is for how many seconds ``squeue`` remembers what has
-    ended. Start it in the main thread.
+    ended; ``hooks`` are programs that Slurm runs where jobs begin and end. Start it in the main thread.
     """
 
-    def __init__(self, folder: Path, *, min_job_age: int = 300) -> None:
+    def __init__(self, folder: Path, *, min_job_age: int = 300, hooks: Mapping[str, Path] | None = None) -> None:
         self.folder = folder.absolute()
         self._min_job_age = min_job_age
+        self._hooks = dict(hooks or {})
         self._site: Site | None = None
         self._munged: Daemon | None = None
         self.controller: Daemon | None = None
@@ -83,7 +85,7 @@ class SlurmCluster:
 
     def _start(self) -> None:
         ports = tuple(free_ports(1 + len(NODES)))
-        site = Site(self.folder, f"t{ports[0]}", ports, sites.cgroups_usable(), self._min_job_age)
+        site = Site(self.folder, f"t{ports[0]}", ports, sites.cgroups_usable(), self._min_job_age, self._hooks)
         self._site = site
         sites.write(site)
         key = self.folder / "munge" / "key"

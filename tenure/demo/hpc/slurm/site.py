@@ -5,6 +5,7 @@ from __future__ import annotations
 import getpass
 import os
 import socket
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -39,6 +40,8 @@ class Site:
     cgroups: bool
     min_job_age: int
     """Seconds for which ``squeue`` knows a job that has ended."""
+    hooks: Mapping[str, Path]
+    """Programs of the site that Slurm runs, such as ``Epilog``."""
 
     @property
     def conf(self) -> Path:
@@ -124,6 +127,7 @@ def _slurm_conf(site: Site) -> str:
         # Without control groups Slurm cannot tell who used too much memory, and finds processes by their parents.
         f"ProctrackType=proctrack/{'cgroup' if site.cgroups else 'linuxproc'}",
         f"TaskPlugin=task/{'cgroup' if site.cgroups else 'none'}",
+        *(f"{hook}={program}" for hook, program in site.hooks.items()),
     ]
     nodes = [
         f"NodeName={site.node(node)} NodeHostname={host} NodeAddr=127.0.0.1 Port={port} CPUs={CPUS} RealMemory={MEMORY_MIB}"
