@@ -77,6 +77,11 @@ def test_what_may_be_submitted_is_nobody_elses_before_twice_that_time(border: Bo
     assert border.ask_poll(agent_id="second", folder_id="two").status_code == 200
 
 
+def test_an_agent_of_before_is_answered_as_before(border: Border) -> None:
+    border.submit()
+    assert set(border.poll()) == {"work", "cancel", "renew_within_seconds"}
+
+
 def test_a_node_reports_of_its_own_work_only(border: Border) -> None:
     other = Border(border.site, node="cluster-2")
     work = border.handed_out()

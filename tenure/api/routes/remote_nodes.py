@@ -71,7 +71,7 @@ async def poll_node(node: Node, body: NodePoll, request: Request, identity: Node
         waiting: Waiting = request.app.state.waiting
         seconds = min(body.wait_seconds, looking.latest.renew_within_seconds)
         await waiting.until_taken(identity, [queue_key_of(node)], seconds, looking.look, hung_up(request))
-    return Answer(public(looking.latest))
+    return Answer(looking.latest.wire())
 
 
 class _Looking:

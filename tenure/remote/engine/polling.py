@@ -58,7 +58,8 @@ def _poll(caller: Caller, name: str, said: NodePoll) -> Op[NodeOrders]:
     return NodeOrders(
         work=tuple(_work(caller, row, submission) for row, submission in [*again, *fresh]), cancel=tuple(cancel),
         renew_within_seconds=min(spec.silent_after_seconds / _THIRD, served_seconds(spec) / _QUARTER),
-        submit_within_seconds=served_seconds(spec) / _HALF,
+        # An agent of before, which names no folder, takes no answer that it does not know.
+        submit_within_seconds=served_seconds(spec) / _HALF if said.folder_id is not None else None,
     )  # fmt: skip
 
 
