@@ -9,6 +9,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
+from tenure.agent.settings import Kind
 from tenure.demo.hpc.slurm import SlurmCluster, missing_programs
 from tenure.demo.hpc.stage import QUICK, Manners, Node, Server
 from tests.conftest import fresh_database
@@ -63,16 +64,19 @@ def server(
 
 @pytest.fixture(scope="session")
 def make_node(server: Server, slurm: SlurmCluster, short_folder: Path) -> Iterator[MakeNode]:
-    """Defines a management node and starts its agent, a process of its own."""
+    """Defines a management node and starts its agent, a process of its own: on Slurm, or with ``aiida`` on AiiDA."""
     made: list[Node] = []
 
-    def make(watch: Mapping[str, float] | None = None, **slurm_settings: object) -> Node:
+    def make(
+        watch: Mapping[str, float] | None = None, aiida: Mapping[str, object] | None = None, **slurm_settings: object
+    ) -> Node:
         name = f"node-{next(_numbers)}"
-        manners = Manners(slurm={"settle_seconds": 1} | slurm_settings, watch=watch or QUICK)
+        kind = Kind.SLURM if aiida is None else Kind.AIIDA
+        manners = Manners(kind, {"settle_seconds": 1} | slurm_settings, aiida or {}, watch or QUICK)
         node = Node(server, slurm, name, short_folder / name, manners)
         made.append(node)
         node.start_agent()
-        wait_until("the server has heard of the node", node.heard_of, 60, node.agent.tail)
+        wait_until("the server has heard of the node", node.heard_of, 120, node.agent.tail)
         return node
 
     yield make

@@ -14,6 +14,7 @@ from typing import Any
 
 from tenure.demo.hpc.slurm import SlurmCluster
 from tenure.demo.hpc.stage import Node, Server
+from tenure.store.records import History
 
 _numbers = itertools.count(1)
 _ENDED = ("completed", "failed")
@@ -56,6 +57,16 @@ class Submission:
 
     def states(self, execution: int = 0) -> list[str]:
         return [event["state"] for event in self.events(execution)]
+
+    @property
+    def refusals(self) -> list[dict[str, Any]]:
+        """What was refused of what its node told."""
+        return self.server.history(self.id)["refusals"]
+
+    @property
+    def evidence(self) -> History:
+        """The subject that stands for it: its envelope, its attempts and its facts."""
+        return self.server.client.history(self.shown["subject"])
 
     def seen(self, state: str, execution: int = 0, seconds: float = 60) -> dict[str, Any]:
         """Wait until an execution was told to be in a state (or past it); that event."""
@@ -146,9 +157,21 @@ def one_job_each(*submissions: Submission) -> None:
             ids = {
                 event["scheduler_ref"]["slurm_job_id"]
                 for event in submission.events(number)
-                if event.get("scheduler_ref")
+                if "slurm_job_id" in (event.get("scheduler_ref") or {})
             }
             assert len(ids) <= 1, submission.told
+
+
+def state_of(slurm: SlurmCluster, job: str) -> str:
+    """The state of a job in Slurm, in one word."""
+    return slurm.run("squeue", "-a", "-t", "all", "-h", "-o", "%T", "-j", job).strip()
+
+
+def bring_up(slurm: SlurmCluster) -> None:
+    """A node that was taken down comes back by itself when it next reports; this does not wait for that."""
+    for name, state in slurm.states().items():
+        if state.startswith("down"):
+            slurm.run("scontrol", "update", f"NodeName={slurm.site.node(name)}", "State=RESUME", check=False)
 
 
 def wait_until(

@@ -17,7 +17,7 @@ from tenure.demo.hpc.stage import Node
 from tenure.demo.hpc.wire import Condition
 from tests.hpc.bench import counted_programs
 from tests.hpc.conftest import MakeNode
-from tests.hpc.house import one_job_each, submit, wait_until
+from tests.hpc.house import one_job_each, state_of, submit, wait_until
 
 
 class Programs:
@@ -148,7 +148,7 @@ def test_a_job_that_ran_while_the_agent_was_dead_is_told_of_in_full(node: Node, 
     job = submission.running()
     node.agent.kill()
     (submission.work / "go").touch()
-    wait_until("the job ends", lambda: _state(node.slurm, job) == "FAILED")
+    wait_until("the job ends", lambda: state_of(node.slurm, job) == "FAILED")
 
     node.start_agent()
 
@@ -163,7 +163,7 @@ def test_what_happened_while_the_network_was_cut_is_told_when_it_is_back(node: N
     node.wire.become(Condition.CUT)
     later = submit(node, tmp_path, "true")
     (waiting.work / "go").touch()
-    wait_until("the job ends", lambda: _state(node.slurm, job) == "COMPLETED")
+    wait_until("the job ends", lambda: state_of(node.slurm, job) == "COMPLETED")
     assert waiting.states() == ["accepted", "running"]
     assert later.executions == []
 
@@ -207,7 +207,3 @@ def test_many_submissions_survive_an_agent_that_is_killed_again_and_again(node: 
 def test_nothing_is_amiss_in_the_record(node: Node):
     report = node.server.client.verify()
     assert report.clean, report
-
-
-def _state(slurm: SlurmCluster, job: str) -> str:
-    return slurm.run("squeue", "-a", "-t", "all", "-h", "-o", "%T", "-j", job).strip()

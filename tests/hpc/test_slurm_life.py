@@ -11,7 +11,7 @@ import pytest
 from tenure.demo.hpc.slurm import SlurmCluster
 from tenure.demo.hpc.stage import Node
 from tests.hpc.conftest import MakeNode
-from tests.hpc.house import Submission, jobs_of, one_job_each, submit, wait_until
+from tests.hpc.house import Submission, bring_up, jobs_of, one_job_each, state_of, submit, wait_until
 
 HOG = "exec python3 -c 'held = bytearray(400 * 1024 ** 2)'"
 
@@ -79,7 +79,7 @@ def test_a_submission_that_the_product_takes_back_ends_its_job(node: Node, tmp_p
 
     node.server.cancel(submission.id, "the input was wrong")
 
-    wait_until("the job is cancelled", lambda: _state(node.slurm, job) == "CANCELLED")
+    wait_until("the job is cancelled", lambda: state_of(node.slurm, job) == "CANCELLED")
     submission.seen("failed")
     assert submission.ended()["failure"]["code"] == "canceled"
     assert submission.events()[-1]["error"]["code"] == "CANCELLED"
@@ -168,7 +168,7 @@ def test_a_job_whose_dependency_can_never_be_satisfied_has_failed(node: Node, tm
     failure = submission.ended()["failure"]
     assert (failure["code"], failure["retryable"]) == ("DependencyNeverSatisfied", False)
     assert submission.states() == ["accepted", "failed"]
-    wait_until("the job is gone from the queue", lambda: _state(node.slurm, job) == "CANCELLED")
+    wait_until("the job is gone from the queue", lambda: state_of(node.slurm, job) == "CANCELLED")
     one_job_each(submission, before)
 
 
@@ -197,14 +197,3 @@ def test_nothing_is_amiss_in_the_record(node: Node, slow: dict[str, Submission])
         submission.ended()
     report = node.server.client.verify()
     assert report.clean, report
-
-
-def bring_up(slurm: SlurmCluster) -> None:
-    """A node that was taken down comes back by itself when it next reports; this does not wait for that."""
-    for name, state in slurm.states().items():
-        if state.startswith("down"):
-            slurm.run("scontrol", "update", f"NodeName={slurm.site.node(name)}", "State=RESUME", check=False)
-
-
-def _state(slurm: SlurmCluster, job: str) -> str:
-    return slurm.run("squeue", "-a", "-t", "all", "-h", "-o", "%T", "-j", job).strip()

@@ -1,6 +1,6 @@
 """What the demonstration on Slurm stands on: a server, the wire to it, a management node with its agent, and a product.
 
-The server and the agent are the programs ``tenure serve`` and ``tenure agent slurm``, each a process of its own.
+The server and the agent are the programs ``tenure serve`` and ``tenure agent``, each a process of its own.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from typing import Any
 import httpx
 
 from tenure.agent.looking import Standing, look
+from tenure.agent.settings import Kind
 from tenure.demo.hpc.slurm import SlurmCluster
 from tenure.demo.hpc.slurm.daemons import Daemon, until
 from tenure.demo.hpc.slurm.ports import free_ports
@@ -95,9 +96,11 @@ class Server:
 
 @dataclass(frozen=True, slots=True)
 class Manners:
-    """How an agent is to be set up, besides what the stage says: sections of ``agent.toml``."""
+    """How an agent is to be set up, besides what the stage says: its kind, and sections of ``agent.toml``."""
 
+    kind: Kind = Kind.SLURM
     slurm: Mapping[str, Any] = field(default_factory=dict)
+    aiida: Mapping[str, Any] = field(default_factory=dict)
     watch: Mapping[str, Any] = field(default_factory=lambda: QUICK)
     retry: Mapping[str, Any] = field(default_factory=lambda: {"mode": "CONSTANT", "initial_delay_seconds": 1})
     max_attempts: int = 3
@@ -107,7 +110,7 @@ class Node:
     """A management node: its definition at the server, the wire to it, and the process of its agent."""
 
     def __init__(self, server: Server, slurm: SlurmCluster, name: str, folder: Path, manners: Manners) -> None:
-        self.server, self.slurm, self.name, self.folder = server, slurm, name, folder
+        self.server, self.slurm, self.name, self.folder, self.kind = server, slurm, name, folder, manners.kind
         self.folder.mkdir(parents=True, exist_ok=True)
         self.wire = Wire(server.port)
         spec = {
@@ -118,14 +121,16 @@ class Node:
         self.settings = self.folder / "agent.toml"
         self.settings.write_text(_toml({
             "": {
-                "node": name, "kind": "slurm", "url": f"http://127.0.0.1:{self.wire.port}", "poll_seconds": 5.0,
+                "node": name, "kind": self.kind, "url": f"http://127.0.0.1:{self.wire.port}", "poll_seconds": 5.0,
                 "state_folder": str(self.folder / "state"),
             },
             "slurm": manners.slurm,
+            "aiida": manners.aiida,
             "watch": manners.watch,
             "delivery": {"first_delay_seconds": 0.2, "slowest_seconds": 2.0, "answer_seconds": 10.0},
         }))  # fmt: skip
-        self._token = server.token_of(shown["principal"])
+        self.environment = slurm.environment | {"TENURE_TOKEN": server.token_of(shown["principal"])}
+        """What its agent finds in its environment, besides what everybody does."""
         self.agent = self._new_agent()
 
     @property
@@ -134,9 +139,8 @@ class Node:
         return self.folder / "state" / "work"
 
     def _new_agent(self) -> Daemon:
-        command = [sys.executable, "-m", "tenure.cli", "--json", "agent", "slurm", "--config", str(self.settings)]
-        environment = self.slurm.environment | {"TENURE_TOKEN": self._token}
-        return Daemon(f"the agent of {self.name}", command, self.folder / "agent.log", environment)
+        command = [sys.executable, "-m", "tenure.cli", "--json", "agent", self.kind, "--config", str(self.settings)]
+        return Daemon(f"the agent of {self.name}", command, self.folder / "agent.log", self.environment)
 
     def start_agent(self) -> int:
         """Start the agent; its process id."""

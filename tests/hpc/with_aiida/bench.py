@@ -24,9 +24,10 @@ from tenure.agent.slurm.settings import SlurmSettings
 from tenure.demo.hpc.slurm import SlurmCluster
 from tenure.remote.model.contracts import Placement
 from tenure.testing.scheduler_contract import SchedulerBench
+from tests.hpc.house import Submission, one_job_each, wait_until
 from tests.hpc.with_aiida.profile import PROFILE
 
-#: Where an agent of dying_agent.py is killed, and that program.
+#: Where the agents of dying_agent.py are killed, and that program.
 POINTS = ("process stored", "checkpoint stored", "task sent", "submission returned")
 DYING_AGENT = Path(__file__).with_name("dying_agent.py")
 
@@ -67,7 +68,12 @@ class Site:
         return self.folder / "trouble"
 
     def settings(self, computer: str = "cluster") -> AiidaSettings:
-        return AiidaSettings(computer=computer, config_folder=self.folder / "aiida", profile=PROFILE, again_seconds=3)
+        return AiidaSettings.model_validate(self.section(computer))
+
+    def section(self, computer: str = "cluster") -> dict[str, Any]:
+        """The section ``aiida`` of ``agent.toml``."""
+        folder = str(self.folder / "aiida")
+        return {"computer": computer, "config_folder": folder, "profile": PROFILE, "again_seconds": 3}
 
     def open(self, computer: str = "cluster") -> AiidaScheduler:
         scheduler = AiidaScheduler(self.settings(computer), SlurmSettings(command_seconds=20))
@@ -167,6 +173,26 @@ def process_of(bench: AiidaBench, job_id: str) -> Process:
     """What AiiDA's database has of a job."""
     (process,) = bench.scheduler._do(lambda: processes.by_uuid([job_id]))
     return process
+
+
+def calcjob_of(bench: AiidaBench, submission: Submission, execution: int = 0) -> Process:
+    """The one process of AiiDA that an execution became, once AiiDA is done with it."""
+    key = submission.executions[execution]["execution_id"]
+
+    def found() -> list[Process]:
+        return bench.scheduler._do(lambda: processes.by_key([key]))
+
+    wait_until(f"AiiDA is done with {key}", lambda: all(process.ended for process in found()))
+    (process,) = found()
+    return process
+
+
+def one_calcjob_each(bench: AiidaBench, *submissions: Submission) -> None:
+    """Each execution is one CalcJob of AiiDA with one job in Slurm, which was told of in the contract's order."""
+    one_job_each(*submissions)
+    for submission in submissions:
+        told = [calcjob_of(bench, submission, number).job_id for number in range(len(submission.executions))]
+        assert told == submission.jobs, submission.told
 
 
 def until(what: Callable[[], bool], seconds: float = 300.0) -> None:

@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 
 from tenure.demo.hpc.slurm import SlurmCluster
+from tenure.demo.hpc.stage import Node
+from tests.hpc.conftest import MakeNode
 from tests.hpc.with_aiida import profile
 from tests.hpc.with_aiida.bench import SHIM, AiidaBench, Site, stop
 
@@ -48,3 +50,11 @@ def aiida_bench(site: Site, tmp_path_factory: pytest.TempPathFactory) -> Iterato
     bench = AiidaBench(site, tmp_path_factory.mktemp("jobs"))
     yield bench
     bench.close()
+
+
+@pytest.fixture(scope="module")
+def node(site: Site, make_node: MakeNode) -> Iterator[Node]:
+    """A management node whose agent is ``tenure agent aiida``, at the server that all tests share."""
+    made = make_node(aiida=site.section())
+    yield made
+    made.stop()  # before the site ends: an agent would start AiiDA's daemon again

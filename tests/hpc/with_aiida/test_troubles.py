@@ -1,13 +1,10 @@
-"""What happens to agents, workers, daemons and jobs: each execution ends as it should, with one job in Slurm."""
+"""What happens to AiiDA's workers and daemon: each execution ends as it should, with one job in Slurm."""
 
 from __future__ import annotations
 
 import os
 import signal
-import subprocess
-import sys
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,51 +14,9 @@ import pytest
 from tenure.agent.aiida.adapter import AiidaScheduler
 from tenure.agent.errors import InvalidSettings
 from tenure.agent.scheduler import JobSpec, Phase
-from tenure.remote.model.contracts import Placement
-from tests.hpc.with_aiida.bench import DYING_AGENT, POINTS, AiidaBench, Site, process_of, until
-from tests.hpc.with_aiida.profile import PROFILE
+from tests.hpc.with_aiida.bench import AiidaBench, Site, process_of, until
 
 bench = pytest.fixture(lambda aiida_bench: aiida_bench, name="bench")
-
-
-def test_what_slurm_refuses_fails_with_slurms_words(bench: AiidaBench):
-    job = replace(bench.job("true"), placement=Placement(partition="nosuch"))
-
-    status = bench.end_of(bench.scheduler.submit(job))
-
-    assert status.failure is not None
-    assert (status.failure.code, status.failure.retryable) == ("SUBMISSION_REJECTED", False)
-    assert "Invalid partition" in status.failure.message
-    assert status.slurm_job_id is None
-
-
-def test_a_job_cancelled_behind_our_back_is_no_success_and_aiida_says_so_too(bench: AiidaBench):
-    job_id = bench.scheduler.submit(bench.job("sleep 300"))
-    running = bench.running(job_id)
-
-    bench.site.slurm.run("scancel", running.slurm_job_id)
-
-    status = bench.end_of(job_id)
-    assert status.failure is not None
-    assert (status.phase, status.failure.code, status.failure.retryable) == (Phase.FAILED, "CANCELLED", False)
-    assert status.slurm_job_id == running.slurm_job_id
-    until(lambda: process_of(bench, job_id).ended)
-    assert (process_of(bench, job_id).state, process_of(bench, job_id).exit_status) == ("finished", 320)
-
-
-def test_an_agent_killed_while_it_submits_leaves_one_job(bench: AiidaBench):
-    jobs = {point: bench.job("echo done") for point in POINTS}
-    lines = [f"{point}\t{job.key}\t{job.folder}" for point, job in jobs.items()]
-    subprocess.run([sys.executable, DYING_AGENT, bench.site.folder / "aiida", PROFILE, *lines], check=True, timeout=300)
-
-    found = bench.scheduler.find([job.key for job in jobs.values()])
-    ids = {job.key: found[job.key].job_id if job.key in found else bench.scheduler.submit(job) for job in jobs.values()}
-
-    assert jobs["process stored"].key not in found
-    assert len(found) == len(jobs) - 1
-    for job in jobs.values():
-        assert bench.end_of(ids[job.key]).phase is Phase.COMPLETED
-        assert len(bench.site.jobs(job.key)) == 1
 
 
 def test_a_worker_killed_before_it_notes_the_number_finds_the_job_again(bench: AiidaBench):
