@@ -48,11 +48,9 @@ class Submission:
 
     def events(self, execution: int = 0) -> list[dict[str, Any]]:
         """The events of an execution, in the order in which they took effect."""
-        entries = self.server.history(self.id)["entries"]
-        ids = [each["execution_id"] for each in self.executions]
         return [
-            entry["data"] for entry in entries
-            if entry["type"] == "execution_event.received" and entry["data"]["execution_id"] == ids[execution]
+            entry["data"] for entry in self.server.history(self.id)["entries"]
+            if entry["type"] == "execution_event.received" and entry["data"]["number"] == execution + 1
         ]  # fmt: skip
 
     def states(self, execution: int = 0) -> list[str]:
@@ -71,10 +69,7 @@ class Submission:
     def seen(self, state: str, execution: int = 0, seconds: float = 60) -> dict[str, Any]:
         """Wait until an execution was told to be in a state (or past it); that event."""
 
-        def reached() -> bool:
-            return len(self.executions) > execution and state in self.states(execution)
-
-        wait_until(f"{state} of {self.id}", reached, seconds, lambda: self.told)
+        wait_until(f"{state} of {self.id}", lambda: state in self.states(execution), seconds, lambda: self.told)
         return next(event for event in self.events(execution) if event["state"] == state)
 
     def ended(self, seconds: float = 90) -> dict[str, Any]:
@@ -150,6 +145,8 @@ def one_job_each(*submissions: Submission) -> None:
         executions = submission.executions
         for number, execution in enumerate(executions):
             assert submission.states(number) in allowed, submission.told
+            ids = {event["execution_id"] for event in submission.events(number)}
+            assert ids == {execution["execution_id"]}, submission.told
             told = execution["scheduler_ref"]["slurm_job_id"]
             assert jobs_of(submission.node.slurm, execution["execution_id"]) == ([told] if told else []), (
                 submission.told
