@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from typing import Any
 
@@ -12,6 +12,7 @@ from tenure.model.fact import Fact
 from tenure.model.json_text import canonical_json
 from tenure.model.subscription import SubscriptionSpec
 from tenure.store.operation import Op, Statement
+from tenure.store.postgres import rows
 
 Row = Mapping[str, Any]
 
@@ -40,6 +41,19 @@ def lock_subscription(tenant: int, *, name: str | None = None, uid: int | None =
     """A subscription in use, locked until the transaction ends."""
     found = yield Statement("lock_subscription", {"tenant": tenant, "name": name, "uid": uid})
     return _subscription(found[0]) if found else None
+
+
+def subscription_ever(tenant: int, uid: int) -> Op[SubscriptionRow | None]:
+    """A subscription, in use or removed."""
+    found = yield Statement("subscription_ever", {"tenant": tenant, "uid": uid})
+    return _subscription(found[0]) if found else None
+
+
+def prior_fact(tenant: int, name: str, types: Sequence[str], key: str) -> Op[Fact | None]:
+    """The fact of these types that carries an idempotency key, of any subscription that has or had this name."""
+    params = {"tenant": tenant, "name": name, "types": list(types), "key": key}
+    found = yield Statement("prior_of_subscription", params)
+    return rows.fact(found[0]) if found else None
 
 
 def lock_name(tenant: int, name: str) -> Op[SubscriptionRow | None]:

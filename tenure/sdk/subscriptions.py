@@ -20,15 +20,16 @@ DeadLetterRef = int | str | EventDeadLetter
 
 def define_subscription(
     caller: Caller, /, name: str, *, actor: str, filter: Mapping[str, Any], destination: Mapping[str, Any],  # noqa: A002
-    start: Literal["now", "beginning"] | int = "now", **more: Any,
+    start: Literal["now", "beginning"] | int = "now", idempotency_key: str | None = None, **more: Any,
 ) -> Op[Defined]:  # fmt: skip
     """Define a subscription, or change the one of that name (``tenure.model.subscription.SubscriptionSpec``).
 
     The key that a new webhook's events are signed with is in the answer, and is not shown again. ``start``: ``now``,
-    ``beginning`` or a position of the ledger.
+    ``beginning`` or a position of the ledger. Sent again under its ``idempotency_key``, as with all that follow, a request
+    is answered from before, but for the key.
     """
     spec = validated(SubscriptionSpec, name=name, actor=actor, filter=filter, destination=destination, **more)
-    return subscriptions.define_subscription(caller, spec, start=start)
+    return subscriptions.define_subscription(caller, spec, start=start, idempotency_key=idempotency_key)
 
 
 def subscriptions_all(caller: Caller, /) -> Op[list[SubscriptionStanding]]:
@@ -46,29 +47,37 @@ def failed_deliveries(caller: Caller, /, name: str, *, limit: int = 20) -> Op[li
     return subscriptions.failed_deliveries(caller, name, limit)
 
 
-def pause_subscription(caller: Caller, /, name: str, *, reason: str | None = None) -> Op[SubscriptionRow]:
+def pause_subscription(
+    caller: Caller, /, name: str, *, reason: str | None = None, idempotency_key: str | None = None
+) -> Op[SubscriptionRow]:
     """Let a subscription rest; what is told meanwhile is sent when it goes on."""
-    return subscriptions.set_enabled(caller, name, False, reason)
+    return subscriptions.set_enabled(caller, name, False, reason, idempotency_key=idempotency_key)
 
 
-def resume_subscription(caller: Caller, /, name: str, *, reason: str | None = None) -> Op[SubscriptionRow]:
+def resume_subscription(
+    caller: Caller, /, name: str, *, reason: str | None = None, idempotency_key: str | None = None
+) -> Op[SubscriptionRow]:
     """Let it go on from where it stands."""
-    return subscriptions.set_enabled(caller, name, True, reason)
+    return subscriptions.set_enabled(caller, name, True, reason, idempotency_key=idempotency_key)
 
 
-def remove_subscription(caller: Caller, /, name: str, *, reason: str | None = None) -> Op[SubscriptionRow]:
+def remove_subscription(
+    caller: Caller, /, name: str, *, reason: str | None = None, idempotency_key: str | None = None
+) -> Op[SubscriptionRow]:
     """Take a subscription out of use for good; its history stays."""
-    return subscriptions.remove_subscription(caller, name, reason)
+    return subscriptions.remove_subscription(caller, name, reason, idempotency_key=idempotency_key)
 
 
-def rotate_signing_key(caller: Caller, /, name: str, *, drop_former: bool = False) -> Op[Defined]:
+def rotate_signing_key(
+    caller: Caller, /, name: str, *, drop_former: bool = False, idempotency_key: str | None = None
+) -> Op[Defined]:
     """Give it a new signing key beside the present one; or, with ``drop_former``, let go of the former one."""
-    return subscriptions.rotate_key(caller, name, drop_former=drop_former)
+    return subscriptions.rotate_key(caller, name, drop_former=drop_former, idempotency_key=idempotency_key)
 
 
-def test_subscription(caller: Caller, /, name: str) -> Op[Fact]:
+def test_subscription(caller: Caller, /, name: str, *, idempotency_key: str | None = None) -> Op[Fact]:
     """Tell a fact that goes to this subscription alone, on the way of all its events."""
-    return subscriptions.send_test(caller, name)
+    return subscriptions.send_test(caller, name, idempotency_key=idempotency_key)
 
 
 def event_dead_letters(
@@ -79,15 +88,18 @@ def event_dead_letters(
 
 
 def redeliver_event(
-    caller: Caller, /, name: str, dead_letter: DeadLetterRef, *, reason: str | None = None
-) -> Op[EventDeadLetter]:
+    caller: Caller, /, name: str, dead_letter: DeadLetterRef, *, reason: str | None = None,
+    idempotency_key: str | None = None,
+) -> Op[EventDeadLetter]:  # fmt: skip
     """Send an event once more that was given up."""
-    return dead_letters.redeliver(caller, name, _uid(dead_letter), reason)
+    return dead_letters.redeliver(caller, name, _uid(dead_letter), reason, idempotency_key=idempotency_key)
 
 
-def ignore_event(caller: Caller, /, name: str, dead_letter: DeadLetterRef, *, reason: str) -> Op[EventDeadLetter]:
+def ignore_event(
+    caller: Caller, /, name: str, dead_letter: DeadLetterRef, *, reason: str, idempotency_key: str | None = None
+) -> Op[EventDeadLetter]:
     """Decide that an event that was given up is not sent any more."""
-    return dead_letters.ignore(caller, name, _uid(dead_letter), reason)
+    return dead_letters.ignore(caller, name, _uid(dead_letter), reason, idempotency_key=idempotency_key)
 
 
 def _uid(reference: DeadLetterRef) -> int:

@@ -85,11 +85,16 @@ async def list_event_dead_letters(
 async def define_subscription(
     body: DefineSubscriptionBody, identity: Admin, gateway: GatewayOf, idempotency_key: IdempotencyKeyHeader = None
 ) -> Answer:
-    """The same again changes nothing. The key that a new webhook's events are signed with is shown this once."""
-    body.keyed(idempotency_key)
+    """The same again changes nothing. The key that a new webhook's events are signed with is shown this once: the answer to a
+    repetition under the same Idempotency-Key says its number alone.
+    """
+    key = body.keyed(idempotency_key)
     return await answered(
-        gateway, identity, lambda caller: subscriptions.define_subscription(caller, body.subscription, start=body.start)
-    )
+        gateway, identity,
+        lambda caller: subscriptions.define_subscription(
+            caller, body.subscription, start=body.start, idempotency_key=key
+        ),
+    )  # fmt: skip
 
 
 @router.post("/actions/pause-subscription", operation_id="pause_subscription", summary="Let a subscription rest",
@@ -98,10 +103,11 @@ async def pause_subscription(
     body: SubscriptionBody, identity: Admin, gateway: GatewayOf, idempotency_key: IdempotencyKeyHeader = None
 ) -> Answer:
     """What is told meanwhile is sent when it goes on."""
-    body.keyed(idempotency_key)
+    key = body.keyed(idempotency_key)
     return await answered(
-        gateway, identity, lambda caller: subscriptions.set_enabled(caller, body.name, False, body.reason)
-    )
+        gateway, identity,
+        lambda caller: subscriptions.set_enabled(caller, body.name, False, body.reason, idempotency_key=key),
+    )  # fmt: skip
 
 
 @router.post("/actions/resume-subscription", operation_id="resume_subscription", summary="Let a subscription go on",
@@ -110,10 +116,11 @@ async def resume_subscription(
     body: SubscriptionBody, identity: Admin, gateway: GatewayOf, idempotency_key: IdempotencyKeyHeader = None
 ) -> Answer:
     """From where it stands."""
-    body.keyed(idempotency_key)
+    key = body.keyed(idempotency_key)
     return await answered(
-        gateway, identity, lambda caller: subscriptions.set_enabled(caller, body.name, True, body.reason)
-    )
+        gateway, identity,
+        lambda caller: subscriptions.set_enabled(caller, body.name, True, body.reason, idempotency_key=key),
+    )  # fmt: skip
 
 
 @router.post("/actions/remove-subscription", operation_id="remove_subscription", summary="Take a subscription out of use",
@@ -122,10 +129,11 @@ async def remove_subscription(
     body: SubscriptionBody, identity: Admin, gateway: GatewayOf, idempotency_key: IdempotencyKeyHeader = None
 ) -> Answer:
     """For good; its history stays, and its name is free again."""
-    body.keyed(idempotency_key)
+    key = body.keyed(idempotency_key)
     return await answered(
-        gateway, identity, lambda caller: subscriptions.remove_subscription(caller, body.name, body.reason)
-    )
+        gateway, identity,
+        lambda caller: subscriptions.remove_subscription(caller, body.name, body.reason, idempotency_key=key),
+    )  # fmt: skip
 
 
 @router.post("/actions/rotate-signing-key", operation_id="rotate_signing_key", summary="Change the signing key",
@@ -133,11 +141,14 @@ async def remove_subscription(
 async def rotate_signing_key(
     body: RotateKeyBody, identity: Admin, gateway: GatewayOf, idempotency_key: IdempotencyKeyHeader = None
 ) -> Answer:
-    """Events carry a signature of the new key and of the former, until the former is dropped."""
-    body.keyed(idempotency_key)
+    """Events carry a signature of the new key and of the former, until the former is dropped. Sent again with the same
+    Idempotency-Key, no further key is made, and the answer says the number of the one that was shown.
+    """
+    key = body.keyed(idempotency_key)
     return await answered(
-        gateway, identity, lambda caller: subscriptions.rotate_key(caller, body.name, drop_former=body.drop_former)
-    )
+        gateway, identity,
+        lambda caller: subscriptions.rotate_key(caller, body.name, drop_former=body.drop_former, idempotency_key=key),
+    )  # fmt: skip
 
 
 @router.post("/actions/test-subscription", operation_id="test_subscription", summary="Send a test", response_model=Tested,
@@ -146,10 +157,11 @@ async def test_subscription(
     body: SubscriptionNameBody, identity: Admin, gateway: GatewayOf, idempotency_key: IdempotencyKeyHeader = None
 ) -> Answer:
     """It goes to this subscription alone, on the way of all its events. What became of it, its deliveries and standing say."""
-    body.keyed(idempotency_key)
+    key = body.keyed(idempotency_key)
     return await answered(
-        gateway, identity, lambda caller: subscriptions.send_test(caller, body.name), shown=_tested, status=202
-    )
+        gateway, identity, lambda caller: subscriptions.send_test(caller, body.name, idempotency_key=key),
+        shown=_tested, status=202,
+    )  # fmt: skip
 
 
 @router.post("/actions/redeliver-event", operation_id="redeliver_event", summary="Send once more what was given up",
@@ -158,10 +170,12 @@ async def redeliver_event(
     body: RedeliverBody, identity: Admin, gateway: GatewayOf, idempotency_key: IdempotencyKeyHeader = None
 ) -> Answer:
     """Beside its thread, which has gone on. Where it fails again, there is a new dead letter."""
-    body.keyed(idempotency_key)
+    key = body.keyed(idempotency_key)
     return await answered(
         gateway, identity,
-        lambda caller: dead_letters.redeliver(caller, body.name, body.dead_letter_euid, body.reason),
+        lambda caller: dead_letters.redeliver(
+            caller, body.name, body.dead_letter_euid, body.reason, idempotency_key=key
+        ),
     )  # fmt: skip
 
 
@@ -171,10 +185,13 @@ async def ignore_event(
     body: IgnoreBody, identity: Admin, gateway: GatewayOf, idempotency_key: IdempotencyKeyHeader = None
 ) -> Answer:
     """A decision, kept with its reason."""
-    body.keyed(idempotency_key)
+    key = body.keyed(idempotency_key)
     return await answered(
-        gateway, identity, lambda caller: dead_letters.ignore(caller, body.name, body.dead_letter_euid, body.reason)
-    )
+        gateway, identity,
+        lambda caller: dead_letters.ignore(
+            caller, body.name, body.dead_letter_euid, body.reason, idempotency_key=key
+        ),
+    )  # fmt: skip
 
 
 def _tested(fact: Fact) -> dict[str, Any]:

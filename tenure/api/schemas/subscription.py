@@ -107,6 +107,11 @@ class Defined(BaseModel):
 
     subscription: SubscriptionShown
     key: KeyShown | None
+    replayed: bool = Field(description="Whether it had been done before, under the same idempotency key.")
+    shown: int | None = Field(
+        description="Where it had: the number of the key that was shown then, which nobody is shown again. One that did not come "
+        "in is replaced: rotate the signing key, with a new idempotency key.",
+    )
 
 
 class Standing(BaseModel):

@@ -61,7 +61,7 @@ def define(
     wanted = {
         "types": types, "domains": domains, "streams": streams, "severities": severities, "queues": queues,
     }  # fmt: skip
-    lane = {"lane": "delayed", "window_seconds": window} if window is not None else {}
+    lane: dict[str, Any] = {"lane": "delayed", "window_seconds": window} if window is not None else {}
     made = call.client.define_subscription(
         name, actor=actor or f"service:{name}", destination=destination, start=_start(start),
         filter={criterion: given for criterion, given in wanted.items() if given}, on_poison=on_poison,
