@@ -86,11 +86,48 @@ class Parked:
     next_attempt_at: datetime
     code: str | None
     group_key: str | None = None
+    give_up_seq: int | None = None
+    """The fact of its subscription that says that a person gives it up."""
 
     @property
     def line(self) -> int | str:
         """What waits: a thread, or a group."""
         return self.thread if self.group_key is None else self.group_key
+
+
+@dataclass(frozen=True, slots=True)
+class WaitingEvent:
+    """An event for which a thread waits, or a group: the next one of it that is sent. ``event`` names it: thread and number.
+
+    With ``alone``, nothing else waits for it: a person sends it once more. ``tries`` failed since ``first_failed_at``, of which
+    ``attempts`` count against it, those between which others got through; none where it only waits for its turn. ``code`` is
+    what the last one came to, at ``failed_at``. It is tried again at ``next_attempt_at``.
+    """
+
+    position: int
+    event: str
+    type: str
+    at: datetime
+    group_key: str | None
+    alone: bool
+    attempts: int
+    tries: int
+    first_failed_at: datetime | None
+    failed_at: datetime | None
+    code: str | None
+    next_attempt_at: datetime
+    give_up_seq: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class GivenUp:
+    """That a person gave up an event that waited."""
+
+    subscription: int
+    event: str
+    reason: str
+    given_up_by: str
+    given_up_at: datetime
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +172,7 @@ class Watched:
     moved_at: datetime
     parked: int
     due_at: datetime | None
+    given_up: bool
     holder: str | None
     held_until: datetime | None
     now: datetime

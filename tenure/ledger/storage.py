@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from typing import Any
 
-from tenure.ledger.rows import Delivery, EventDeadLetter, SubscriptionRow, SubscriptionStanding
-from tenure.model.cloud_event import Leaving
+from tenure.ledger.rows import Delivery, EventDeadLetter, SubscriptionRow, SubscriptionStanding, WaitingEvent
+from tenure.model.cloud_event import Leaving, euid_of_thread
 from tenure.model.fact import Fact
 from tenure.model.json_text import canonical_json
 from tenure.model.subscription import SubscriptionSpec
@@ -21,6 +21,7 @@ _FACT = (
     "hash",
 )  # fmt: skip
 _DEAD_LETTER = [f.name for f in fields(EventDeadLetter)]
+_WAITING = [f.name for f in fields(WaitingEvent) if f.name != "event"]
 _DELIVERY = [f.name for f in fields(Delivery)]
 _COUNTED = ("position", "delivered", "failed", "parked", "open_dead_letters", "failures", "failing_since", "failing_with",
             "resume_at", "succeeded_at", "held_until")  # fmt: skip
@@ -101,6 +102,25 @@ def drop_keys(subscription: int, kept: int) -> Op[None]:
     yield Statement("drop_signing_key", {"subscription": subscription, "kept": kept})
 
 
+def waiting_events(tenant: int, subscription: int, limit: int, after: int) -> Op[list[WaitingEvent]]:
+    """The events for which something waits, by position."""
+    params = {"tenant": tenant, "subscription": subscription, "limit": limit, "after": after}
+    return [_waiting(row) for row in (yield Statement("waiting_events", params))]
+
+
+def waiting_event(tenant: int, subscription: int, thread: int, seq: int) -> Op[WaitingEvent | None]:
+    """One of them, by the fact that it tells of."""
+    params = {"tenant": tenant, "subscription": subscription, "thread": thread, "seq": seq}
+    found = yield Statement("waiting_event", params)
+    return _waiting(found[0]) if found else None
+
+
+def mark_given_up(tenant: int, subscription: int, position: int, seq: int) -> Op[None]:
+    """Let the relay give up what waits at a position; ``seq`` is the fact that says so."""
+    params = {"tenant": tenant, "subscription": subscription, "position": position, "seq": seq}
+    yield Statement("mark_given_up", params)
+
+
 def park_alone(tenant: int, subscription: int, position: int, thread: int) -> Op[None]:
     """Let one event be sent once more, beside its thread."""
     params = {"tenant": tenant, "subscription": subscription, "position": position, "thread": thread}
@@ -143,6 +163,11 @@ def _subscription(row: Row) -> SubscriptionRow:
         row["uid"], row["tenant"], row["name"], spec_of(row["spec"]), row["enabled"], row["created_at"],
         row["retired_at"], row["seq"], bytes(row["head"]),
     )  # fmt: skip
+
+
+def _waiting(row: Row) -> WaitingEvent:
+    event = f"{euid_of_thread(row['type'], row['thread'])}/{row['fact_seq']}"
+    return WaitingEvent(event=event, **{name: row[name] for name in _WAITING})
 
 
 def _dead_letter(row: Row) -> EventDeadLetter:

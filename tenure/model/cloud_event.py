@@ -53,7 +53,12 @@ class CloudEvent:
 
 def thread_euid(fact: Fact) -> str:
     """The EUID of what a fact is about."""
-    return euid.format_euid(_THREADS.get(fact.type.partition(".")[0], euid.SUBJECT), fact.thread)
+    return euid_of_thread(fact.type, fact.thread)
+
+
+def euid_of_thread(type_: str, thread: int) -> str:
+    """The EUID of what facts of this type in this thread are about."""
+    return euid.format_euid(_THREADS.get(type_.partition(".")[0], euid.SUBJECT), thread)
 
 
 def cloud_event(fact: Fact, leaving: Leaving, tenant_key: str, source: str) -> CloudEvent:

@@ -6,12 +6,20 @@ from collections.abc import Mapping
 from typing import Any, Literal
 
 from tenure.engine.caller import Caller
-from tenure.ledger import dead_letters, subscriptions
-from tenure.ledger.rows import Delivery, EventDeadLetter, SubscriptionRow, SubscriptionStanding
+from tenure.ledger import dead_letters, explaining, subscriptions, waiting
+from tenure.ledger.rows import (
+    Delivery,
+    EventDeadLetter,
+    GivenUp,
+    SubscriptionRow,
+    SubscriptionStanding,
+    WaitingEvent,
+)
 from tenure.ledger.subscriptions import Defined
 from tenure.model.fact import Fact
 from tenure.model.requests import validated
 from tenure.model.subscription import SubscriptionSpec
+from tenure.model.visibility import Reason
 from tenure.sdk.references import uid_of
 from tenure.store.operation import Op
 
@@ -45,6 +53,24 @@ def subscription(caller: Caller, /, name: str) -> Op[SubscriptionStanding]:
 def failed_deliveries(caller: Caller, /, name: str, *, limit: int = 20) -> Op[list[Delivery]]:
     """The latest attempts of a subscription that failed, newest first."""
     return subscriptions.failed_deliveries(caller, name, limit)
+
+
+def explain_subscription(caller: Caller, /, name: str) -> Op[list[Reason]]:
+    """Why it sends nothing, or not everything."""
+    return explaining.explain_subscription(caller, name)
+
+
+def waiting_events(caller: Caller, /, name: str, *, limit: int = 50, after: int = 0) -> Op[list[WaitingEvent]]:
+    """The events for which threads and groups wait, by their place in the ledger, keyset-paged by ``position``."""
+    return waiting.waiting_events(caller, name, limit=limit, after=after)
+
+
+def give_up_event(
+    caller: Caller, /, name: str, event: str | WaitingEvent, *, reason: str, idempotency_key: str | None = None
+) -> Op[GivenUp]:
+    """Dead-letter an event that waits, by hand; what waits behind it goes on."""
+    named = event.event if isinstance(event, WaitingEvent) else event
+    return waiting.give_up(caller, name, named, reason, idempotency_key=idempotency_key)
 
 
 def pause_subscription(

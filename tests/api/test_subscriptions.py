@@ -93,6 +93,47 @@ def test_what_was_given_up_is_listed_sent_again_or_ignored(site: Site, boss: Doc
     act(boss, "remove-subscription", name="picky")
 
 
+def test_an_event_that_fails_is_listed_explained_and_given_up(site: Site, boss: Documented) -> None:
+    with Receiver(answer=lambda event: 500 if "tenure.queue.defined" in event["type"] else 200) as receiver:
+        define(boss, receiver.url, "stuck")
+        for key in ("a", "b"):
+            site.trusted.define_queue(f"stuck-{key}")
+        relayed(site)
+        page = boss.request("GET", f"{LEDGER}/subscriptions/stuck/waiting?limit=1").json()
+        (first,) = page["items"]
+        assert (first["type"], first["code"], first["tries"]) == ("queue.defined", "http_500", 1)
+        rest = boss.request("GET", f"{LEDGER}/subscriptions/stuck/waiting?limit=1&cursor={page['next']}").json()
+        assert (len(rest["items"]), rest["next"]) == (1, None)
+        why = boss.request("GET", f"{LEDGER}/subscriptions/stuck/why").json()["reasons"]
+        assert first["event"] in next(reason["message"] for reason in why if reason["code"] == "event_fails")
+
+        body = {"name": "stuck", "event": first["event"], "reason": "of no use", "idempotency_key": "g-1"}
+        given = act(boss, "give-up-event", **body)
+        assert (given.status_code, given.json()["event"]) == (202, first["event"])
+        assert act(boss, "give-up-event", **body).json() == given.json()
+        assert act(boss, "give-up-event", **(body | {"reason": "another"})).json()["code"] == "idempotency_conflict"
+        relayed(site)
+        (letter,) = boss.request("GET", f"{LEDGER}/subscriptions/stuck/dead-letters").json()["items"]
+        assert (letter["code"], letter["thread"]) == ("given_up_by_hand", first["event"].partition("/")[0])
+    act(boss, "remove-subscription", name="stuck")
+
+
+def test_an_action_that_comes_again_under_its_key_is_answered_from_before(site: Site, boss: Documented) -> None:
+    made = define(boss, "https://shop.example/x", "twice").json()
+    assert not made["replayed"]
+    rotated = act(boss, "rotate-signing-key", name="twice", idempotency_key="r").json()
+    again = act(boss, "rotate-signing-key", name="twice", idempotency_key="r").json()
+    assert (rotated["key"]["number"], again["key"], again["replayed"], again["shown"]) == (2, None, True, 2)
+    tested = act(boss, "test-subscription", name="twice", idempotency_key="t").json()
+    repeated = boss.request(
+        "POST", f"{LEDGER}/actions/test-subscription", json={"name": "twice"}, headers={"Idempotency-Key": "t"}
+    )
+    assert (repeated.status_code, repeated.json()) == (202, tested)
+    refused = act(boss, "rotate-signing-key", name="twice", drop_former=True, idempotency_key="r")
+    assert (refused.status_code, refused.json()["code"]) == (409, "idempotency_conflict")
+    act(boss, "remove-subscription", name="twice")
+
+
 @pytest.mark.parametrize(
     "broken",
     [

@@ -87,3 +87,24 @@ def test_what_makes_no_sense_is_refused_with_a_sentence(tenure, given):
     assert answer.code in (1, 2)
     assert "Traceback" not in answer.err
     assert answer.err
+
+
+def test_an_event_that_fails_is_shown_explained_and_given_up(tenure, receiver, defined):
+    receiver.answer = lambda _: 500
+    tenure("queue", "define", "one")
+    tenure("relay", "--drain")
+    (event,) = tenure("subscription", "waiting", "shop", "--json").lines
+    assert (event["code"], event["tries"]) == ("http_500", 1)
+    shown = tenure("subscription", "show", "shop", "--json").json
+    assert shown["waiting"] == [event]
+    assert event["event"] in tenure("subscription", "show", "shop").out
+    why = tenure("subscription", "why", "shop", "--json").json
+    assert [reason["code"] for reason in why] == ["no_relay", "event_fails"]
+    assert "tried for ever" in " ".join(tenure("subscription", "why", "shop").out.split())
+
+    given = tenure("subscription", "give-up", "shop", event["event"], "--reason", "a test")
+    assert given.code == 0
+    tenure("relay", "--drain")
+    (letter,) = tenure("subscription", "deadletters", "shop", "--json").lines
+    assert letter["code"] == "given_up_by_hand"
+    assert tenure("subscription", "waiting", "shop").out.strip() == "Nothing waits."

@@ -126,6 +126,10 @@ ROUTES: list[tuple[str, str, Any]] = [
     ("GET", f"{L}/subscriptions/{{subscription}}", None),
     ("GET", f"{L}/subscriptions/{{subscription}}/deliveries", None),
     ("GET", f"{L}/subscriptions/{{subscription}}/dead-letters", None),
+    ("GET", f"{L}/subscriptions/{{subscription}}/why", None),
+    ("GET", f"{L}/subscriptions/{{subscription}}/waiting", None),
+    ("POST", f"{L}/actions/give-up-event", {"name": "{subscription}", "event": "{subject}/1", "reason": "why not"}),
+    ("POST", f"{L}/actions/give-up-event", {"name": "s", "event": "{subject}/1", "reason": "why not"}),
     *(
         ("POST", f"{L}/actions/{what}-subscription", {"name": "{subscription}"})
         for what in ("pause", "resume", "remove", "test")

@@ -39,8 +39,8 @@ def crowded(shared_database: str) -> Iterator[tuple[psycopg.Connection[Any], Pos
     post.close()
 
 
-def plan_of(connection: psycopg.Connection[Any], name: str, **params: Any) -> Plan:
-    connection.execute("deallocate all")
+def plan_of(connection: psycopg.Connection[Any], name: str, /, **params: Any) -> Plan:
+    connection.execute("deallocate all", prepare=False)
     document = connection.execute(f"explain (analyze, buffers, format json) {text(name)}", params).fetchone()
     assert document is not None
     return Plan(name, document[0][0]["Plan"])
@@ -146,3 +146,51 @@ def test_the_oldest_that_was_not_sent_is_found_from_the_cursor_on(
 def test_a_look_at_all_subscriptions_reads_no_facts(crowded: tuple[psycopg.Connection[Any], Post]) -> None:
     connection, _ = crowded
     assert plan_of(connection, "relay_watch", tenant=None).scans() == []
+
+
+@pytest.fixture
+def waits(crowded: tuple[psycopg.Connection[Any], Post]) -> Iterator[tuple[psycopg.Connection[Any], dict[str, int]]]:
+    """A thousand events that wait, each of a thread of its own, of which one was given up by hand."""
+    connection, post = crowded
+    uid, tenant = post.standing().subscription.uid, post.client.caller.tenant
+    connection.execute("begin")
+    connection.execute("set local session_replication_role = replica")
+    connection.execute(
+        "insert into tenure.parked_event"
+        " (subscription, position, tenant, thread, alone, attempts, tries, next_attempt_at, give_up_seq)"
+        " select %(uid)s, f.position, %(tenant)s, f.thread, false, 1, 1, now() + interval '1 h',"
+        "   case when f.thread %% 1009 = 0 then 1 end"
+        " from tenure.fact f where f.tenant = %(tenant)s and f.thread > 2 ^ 40 and f.seq = 1 limit 1000",
+        {"uid": uid, "tenant": tenant},
+    )
+    connection.execute("analyze tenure.parked_event")
+    yield connection, {"subscription": uid, "tenant": tenant}
+    connection.execute("rollback")
+
+
+def test_what_waits_is_listed_and_found_by_key(waits: tuple[psycopg.Connection[Any], dict[str, int]]) -> None:
+    connection, of = waits
+    both = {"fact", "parked_event"}
+    listed = plan_of(connection, "waiting_events", **of, after=0, limit=51)
+    assert (listed.misdeeds(), listed.indexes("fact")) == ([], {"fact_position"})
+    assert listed.rows_read(both) <= 2 * 51
+    ((thread,),) = connection.execute("select thread from tenure.parked_event order by position offset 500 limit 1")
+    one = plan_of(connection, "waiting_event", **of, thread=thread, seq=1)
+    assert (one.misdeeds(), one.rows_read(both)) == ([], 2)
+    by_hand = plan_of(connection, "given_up_by_hand", **of, limit=200)
+    assert by_hand.rows_read(both) <= 1
+    assert plan_of(connection, "parked_due", **of, limit=200).rows_read(both) == 0
+
+
+def test_a_request_that_came_before_is_found_by_the_name_and_the_key(
+    crowded: tuple[psycopg.Connection[Any], Post],
+) -> None:
+    connection, post = crowded
+    post.client.pause_subscription("all", idempotency_key="k")
+    post.client.resume_subscription("all")
+    asked = {"tenant": post.client.caller.tenant, "name": "all", "types": ["subscription.changed"], "key": "k"}
+
+    plan = plan_of(connection, "prior_of_subscription", **asked)
+
+    assert (plan.misdeeds(), plan.indexes("fact")) == ([], {"fact_idempotency"})
+    assert plan.rows_read() == 1

@@ -17,16 +17,20 @@ from tenure.api.schemas.subscription import (
     DefineSubscriptionBody,
     Deliveries,
     EventDeadLetterShown,
+    GivenUpShown,
+    GiveUpBody,
     IgnoreBody,
     RedeliverBody,
     RotateKeyBody,
     Standing,
     SubscriptionBody,
     SubscriptionNameBody,
+    SubscriptionReasons,
     SubscriptionShown,
     Tested,
+    WaitingShown,
 )
-from tenure.ledger import dead_letters, subscriptions
+from tenure.ledger import dead_letters, explaining, subscriptions, waiting
 from tenure.model import euid
 from tenure.model.fact import Fact
 from tenure.model.subscription import Name
@@ -77,6 +81,30 @@ async def list_event_dead_letters(
         gateway, identity,
         lambda caller: dead_letters.dead_letters(caller, name, open_only=open_only, limit=limit + 1, before=before),
         shown=lambda rows: page(rows, limit, lambda row: [row.uid], *bound),
+    )  # fmt: skip
+
+
+@router.get("/subscriptions/{name}/why", operation_id="explain_subscription", summary="Why a subscription does not send",
+            response_model=SubscriptionReasons)  # fmt: skip
+async def explain_subscription(name: Named, identity: Admin, gateway: GatewayOf) -> Answer:
+    """Every reason for which its events wait, with evidence and what can be done."""
+    return await answered(
+        gateway, identity, lambda caller: explaining.explain_subscription(caller, name),
+        shown=lambda reasons: {"subscription": name, "reasons": public(reasons)},
+    )  # fmt: skip
+
+
+@router.get("/subscriptions/{name}/waiting", operation_id="list_waiting_events", summary="The events that it waits for",
+            response_model=Page[WaitingShown])  # fmt: skip
+async def list_waiting_events(
+    name: Named, identity: Admin, gateway: GatewayOf, limit: Limit = 50, cursor_: CursorParameter = None
+) -> Answer:
+    """By their place in the ledger: each with what failed, what its receiver answered last, and when it is tried again."""
+    bound = ("waiting-events", name)
+    after = int(cursor.opened(cursor_, *bound)[0]) if cursor_ else 0
+    return await answered(
+        gateway, identity, lambda caller: waiting.waiting_events(caller, name, limit=limit + 1, after=after),
+        shown=lambda rows: page(rows, limit, lambda row: [row.position], *bound),
     )  # fmt: skip
 
 
@@ -191,6 +219,19 @@ async def ignore_event(
         lambda caller: dead_letters.ignore(
             caller, body.name, body.dead_letter_euid, body.reason, idempotency_key=key
         ),
+    )  # fmt: skip
+
+
+@router.post("/actions/give-up-event", operation_id="give_up_event", summary="Give up an event that waits",
+             response_model=GivenUpShown, status_code=202)  # fmt: skip
+async def give_up_event(
+    body: GiveUpBody, identity: Admin, gateway: GatewayOf, idempotency_key: IdempotencyKeyHeader = None
+) -> Answer:
+    """Kept with its reason at once; the relay dead-letters the event at its next turn, and what waits behind it goes on."""
+    key = body.keyed(idempotency_key)
+    return await answered(
+        gateway, identity,
+        lambda caller: waiting.give_up(caller, body.name, body.event, body.reason, idempotency_key=key), status=202,
     )  # fmt: skip
 
 

@@ -16,11 +16,18 @@ from tenure.api.schemas.fields import (
     TenantName,
 )
 from tenure.api.schemas.guards import KeyedBody
+from tenure.api.schemas.subject import Reason
 from tenure.model import euid
 from tenure.model.requests import Text
 from tenure.model.subscription import Name, SubscriptionSpec
 
 Position = Annotated[int, Field(ge=0, lt=2**53)]
+_EVENT = f"{euid.format_euid(euid.SUBJECT, 1_000_001)}/3"
+EventName = Annotated[
+    str,
+    Field(pattern=r"^[A-Za-z]{1,10}-[0-9A-Za-z]{2,15}/[0-9]{1,9}$", examples=[_EVENT],
+          description="An event: the EUID of its thread, and its number there."),
+]  # fmt: skip
 _LETTER = euid.format_euid(euid.EVENT_DEAD_LETTER, 1_000_002)
 
 
@@ -79,6 +86,15 @@ class IgnoreBody(SubscriptionNameBody):
     model_config = _example(name="shop", dead_letter_euid=_LETTER, reason="of no use any more")
 
     dead_letter_euid: EventDeadLetterEuid
+    reason: Text
+
+
+class GiveUpBody(SubscriptionNameBody):
+    """Give up an event that waits."""
+
+    model_config = _example(name="shop", event=_EVENT, reason="the receiver cannot take it")
+
+    event: EventName
     reason: Text
 
 
@@ -153,6 +169,42 @@ class Deliveries(BaseModel):
     """The latest attempts of a subscription that failed, newest first."""
 
     items: list[DeliveryShown]
+
+
+class WaitingShown(BaseModel):
+    """An event for which a thread waits, or a group of threads: the next one of it that is sent."""
+
+    event: EventName
+    type: str = Field(examples=["run.terminal"])
+    at: datetime = Field(description="When it was told.")
+    group_key: str | None = Field(description="The group that waits for it, where it is one.")
+    alone: bool = Field(description="Whether nothing else waits for it: it is sent once more by hand.")
+    attempts: int = Field(ge=0, description="How many count against it: those between which others got through.")
+    tries: int = Field(ge=0, description="How many failed in all.")
+    first_failed_at: datetime | None
+    failed_at: datetime | None
+    code: str | None = Field(description="What the last one came to.", examples=["http_500"])
+    next_attempt_at: datetime
+    give_up_seq: Seq | None = Field(
+        description="Where it is given up by hand: the fact of the subscription that says so."
+    )
+
+
+class SubscriptionReasons(BaseModel):
+    """Why a subscription sends nothing, or not everything."""
+
+    subscription: str = Field(examples=["shop"])
+    reasons: list[Reason]
+
+
+class GivenUpShown(BaseModel):
+    """That an event was given up by hand."""
+
+    subscription: SubscriptionEuid
+    event: EventName
+    reason: str
+    given_up_by: str = Field(examples=["user:ada"])
+    given_up_at: datetime
 
 
 class EventDeadLetterShown(BaseModel):

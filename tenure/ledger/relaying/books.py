@@ -24,7 +24,7 @@ from tenure.store.postgres import rows
 ACTOR = "service:relay"
 _PARKED = [f.name for f in fields(Parked)]
 _AS_READ = ("uid", "tenant", "tenant_key", "seq", "position", "fence", "failures", "failing_since", "failing_with", "resume_at",
-            "succeeded_at", "moved_at", "parked", "due_at", "holder", "now")  # fmt: skip
+            "succeeded_at", "moved_at", "parked", "due_at", "given_up", "holder", "now")  # fmt: skip
 #: Positions that one statement walks over at most: those of other tenants are among them.
 _STRIDE = 50_000
 
@@ -60,6 +60,8 @@ class Given:
     verdict: Verdict
     attempts: int
     first_failed_at: datetime
+    asked_seq: int | None = None
+    """Where a person gave it up: the fact of the subscription that says so."""
 
 
 @dataclass(slots=True)
@@ -153,6 +155,12 @@ def due(subscription: int, limit: int) -> Op[list[Parked]]:
     return [Parked(**{name: row[name] for name in _PARKED}) for row in found]
 
 
+def given_up_by_hand(subscription: int, limit: int) -> Op[list[Parked]]:
+    """What waits of a subscription and was given up by a person."""
+    found = yield Statement("given_up_by_hand", {"subscription": subscription, "limit": limit})
+    return [Parked(**{name: row[name] for name in _PARKED}) for row in found]
+
+
 def settle(store: Store, watched: Watched, fence: int, settlement: Settlement) -> Op[None]:
     """Write down what a turn came to, all of it or nothing. Raises Fenced where another leads by now."""
     caller = Caller(store, watched.tenant, ACTOR, watched.tenant_key)
@@ -200,6 +208,7 @@ def _give_up(caller: Caller, watched: Watched, done: Settlement) -> Op[None]:
         fact, verdict, told_at = given.fact, given.verdict, None
         if not fact.type.startswith("subscription."):
             data = {"dead_letter": uid, "position": fact.position, "code": verdict.code, "attempts": given.attempts}
+            data |= {"asked_seq": given.asked_seq} if given.asked_seq is not None else {}
             row, told = yield from append(caller, row, ft.EVENT_DEAD_LETTERED, data)
             told_at = told.seq
         yield Statement("insert_event_dead_letter", {

@@ -88,7 +88,7 @@ class Leader:
         Raises Fenced where another leads by now; then this one is to be thrown away.
         """
         changed = watched.seq != self._seq
-        if watched.resume_at is not None and watched.resume_at > watched.now and not changed:
+        if watched.resume_at is not None and watched.resume_at > watched.now and not changed and not watched.given_up:
             return False
         destination = await self._prepared(watched)
         position = max(watched.position, self._read or 0)
@@ -112,6 +112,10 @@ class Leader:
         watched, deadline = turn.watched, time.monotonic() + _TURN
         waiting: set[int | str] = set()
         left = False
+        if watched.given_up:
+            # In a turn of its own: what waits behind it is due then, and is sent by the next.
+            await self._by_hand(turn)
+            return True
         if watched.due_at is not None:
             waiting = await self._perform(lambda _: books.waiting(watched.uid))
             left = await self._again(turn, destination, deadline)
@@ -153,9 +157,7 @@ class Leader:
         async def one(row: Parked) -> None:
             cursor = turn.settlement.position
             behind = await self._perform(lambda _: books.behind(watched, row, cursor, _BEHIND_PAGE))
-            if row.group_key is not None:
-                read = [*behind.facts, behind.rest] if behind.rest is not None else behind.facts
-                turn.groups.update(dict.fromkeys((fact.thread for fact in read), row.group_key))
+            turn.read(row, behind)
             for fact in behind.facts:
                 former = row if fact.position == row.position else None
                 if self._ended(turn, deadline) or not await self._deliver(turn, destination, fact, former):
@@ -165,6 +167,20 @@ class Leader:
         due = await self._perform(lambda _: books.due(watched.uid, most))
         await self._spread(destination, turn, [partial(one, row) for row in due])
         return len(due) == most or any(row.next_attempt_at <= watched.now for row in turn.settlement.parked)
+
+    async def _by_hand(self, turn: Turn) -> None:
+        """Give up what a person says, unsent."""
+        watched, cursor = turn.watched, turn.settlement.position
+
+        async def one(row: Parked) -> None:
+            behind = await self._perform(lambda _: books.behind(watched, row, cursor, 1))
+            turn.read(row, behind)
+            if behind.facts and behind.facts[0].position == row.position:
+                turn.given_up_by_hand(behind.facts[0], row)
+            turn.progressed(row, behind)
+
+        for row in await self._perform(lambda _: books.given_up_by_hand(watched.uid, _DUE_AT_ONCE)):
+            await one(row)
 
     async def _send(self, turn: Turn, destination: Destination, facts: Sequence[Fact], deadline: float) -> None:
         async def one(line: Sequence[Fact]) -> None:

@@ -14,6 +14,8 @@ from tenure.model.cloud_event import thread_euid
 from tenure.model.delivery import Outcome, Receiver, Verdict, counted
 from tenure.model.fact import Fact
 
+BY_HAND = Verdict(Outcome.REFUSED, "given_up_by_hand")
+
 
 class Turn:
     """One turn. ``handled``: positions that were delivered or given up; ``blocked``: lines that wait since this turn;
@@ -82,6 +84,19 @@ class Turn:
             before, attempts=attempts, tries=before.tries + 1, first_failed_at=before.first_failed_at or now, failed_at=now,
             next_attempt_at=now + pause, code=verdict.code,
         )  # fmt: skip
+
+    def given_up_by_hand(self, fact: Fact, row: Parked) -> None:
+        """A person gave up an event that waited: it is dead-lettered unsent, and nothing stops over it."""
+        self.handled.add(row.position)
+        self.receiver.doubtful.discard(row.line)
+        since = row.first_failed_at or self.watched.now
+        self.settlement.given_up.append(Given(fact, BY_HAND, row.attempts, since, row.give_up_seq))
+
+    def read(self, row: Parked, behind: Behind) -> None:
+        """What was read of what waits: where that is a group, all of it is of that group."""
+        if row.group_key is not None:
+            read = [*behind.facts, behind.rest] if behind.rest is not None else behind.facts
+            self.groups.update(dict.fromkeys((fact.thread for fact in read), row.group_key))
 
     def progressed(self, row: Parked, behind: Behind) -> None:
         """What waited was sent as far as it went: ``behind`` is what was read of it, from its position on."""

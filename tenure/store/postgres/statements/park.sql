@@ -8,5 +8,5 @@ from jsonb_to_recordset(%(parked)s::jsonb) as p(position bigint, thread bigint, 
     first_failed_at timestamptz, failed_at timestamptz, next_attempt_at timestamptz, code text, group_key text)
 on conflict (subscription, position) do update
 set alone = parked_event.alone and excluded.alone, attempts = excluded.attempts, tries = excluded.tries, failed_at = excluded.failed_at,
-    first_failed_at = excluded.first_failed_at, next_attempt_at = excluded.next_attempt_at, code = excluded.code,
+    first_failed_at = excluded.first_failed_at, next_attempt_at = case when parked_event.give_up_seq is null then excluded.next_attempt_at else parked_event.next_attempt_at end, code = excluded.code,
     group_key = excluded.group_key
