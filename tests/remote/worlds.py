@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from datetime import datetime, timedelta
 from typing import Any, TypeVar
 
-from tenure.model.errors import TenureError
+from tenure.model.errors import TenureError, WorkerSuperseded
 from tenure.remote.engine.cancelling import cancel_submission
 from tenure.remote.engine.nodes import define_node
 from tenure.remote.engine.polling import poll
@@ -35,6 +37,10 @@ class World:
         bench.caller = replace(bench.caller, followers=(remote,))
         self.ids: list[str] = []
         self._names: dict[str, tuple[int, int]] = {}
+        self._replaced: Counter[str] = Counter()
+        """How often the agent of a folder was told that another one had come in its place."""
+        self._may_submit: dict[str, tuple[str, datetime]] = {}
+        """The folder whose agent was given an execution last, and until when it may submit it."""
         self._run(define_node, "n", NodeSpec.model_validate(SPEC))
         self.poll(0)
 
@@ -59,9 +65,24 @@ class World:
         self.ids.append(submission_id)
         self._names |= {execution_id_of(submission_id, n): (number, n) for n in range(1, _EXECUTIONS)}
 
-    def poll(self, accepting: int, holds: bool = False) -> Any:
+    def poll(self, accepting: int, holds: bool = False, folder: str = "a") -> Any:
         held = tuple(e.execution_id for e in self._executions() if e.state is not None) if holds else ()
-        orders = self._run(poll, "n", NodePoll(agent_id="a", accepting=accepting, holding=held))
+        agent = f"{folder}{self._replaced[folder]}"
+        said = NodePoll(agent_id=agent, folder_id=folder, accepting=accepting, holding=held)
+        now = self.bench.run(self.bench.store.clock())
+        try:
+            orders = self._run(poll, "n", said)
+        except WorkerSuperseded:
+            self._replaced[folder] += 1  # it stops, and is started again
+            raise
+        within = timedelta(seconds=orders.submit_within_seconds or 0)
+        for work in orders.work:
+            holder, until = self._may_submit.get(work.execution_id, (folder, now))
+            assert holder == folder or until <= now, "two agents may submit the same"
+            self._may_submit[work.execution_id] = (folder, now + within)
+        self._may_submit |= {
+            e: (folder, now + within) for e, (holder, _) in self._may_submit.items() if holder == folder
+        }
         return sorted(self._names[w.execution_id] for w in orders.work), sorted(self._names[e] for e in orders.cancel)
 
     def events(self, *described: Mapping[str, Any]) -> list[Any]:
