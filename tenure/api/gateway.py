@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
 
 import psycopg
+from anyio import CancelScope
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
 from tenure.api.admission import ROLE, require_admission
@@ -118,10 +119,13 @@ class Gateway:
     @asynccontextmanager
     async def _connection(self, pool: _Pool) -> AsyncIterator[tuple[_Connection, Session]]:
         try:
-            async with pool.connection() as connection:
-                if self._clock is not None:
-                    await connection.execute(*clock_setting(self._clock()))
-                yield connection, self._sessions[connection]
+            # Whoever hangs up on a stream is cancelled at every await from then on, also where a connection goes back to its
+            # pool, which would never see it again. So what was begun is finished; it takes milliseconds.
+            with CancelScope(shield=True):
+                async with pool.connection() as connection:
+                    if self._clock is not None:
+                        await connection.execute(*clock_setting(self._clock()))
+                    yield connection, self._sessions[connection]
         except PoolTimeout as error:
             raise StoreUnavailable(
                 f"No connection to the database within {pool.timeout:.0f} s.",

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import gc
 import json
+import socket
 import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any
 
@@ -111,7 +113,7 @@ def test_what_happens_is_told_while_it_happens(site: Site) -> None:
 
 def test_after_a_break_it_goes_on_exactly_where_it_was(site: Site) -> None:
     start = site.admin.get("/facts")["position"]
-    for _ in range(30):
+    for _ in range(100):
         site.admin.submit()
     with stream(site, after=start) as first:
         until(lambda: len(first.events) == 30)
@@ -234,6 +236,22 @@ def test_who_hangs_up_is_forgotten(site: Site) -> None:
         until(lambda: following.listeners == 1)
 
     until(lambda: following.listeners == 0)
+
+
+def test_those_who_hang_up_at_once_take_no_connection_with_them(site: Site, make_server: Any) -> None:
+    server = make_server(site.server.settings)
+    url = httpx.URL(server.url)
+    asked = f"GET {PREFIX}/events HTTP/1.1\r\nHost: {url.host}\r\nAuthorization: Bearer {site.admin.secret}\r\n\r\n"
+
+    def hang_up() -> None:
+        for _ in range(100):
+            with socket.create_connection((url.host, url.port), timeout=30) as connection:
+                connection.sendall(asked.encode())
+                assert connection.recv(100).startswith(b"HTTP/1.1 200 ")
+
+    with ThreadPoolExecutor(4) as impatient:
+        for done in [impatient.submit(hang_up) for _ in range(4)]:
+            done.result()
 
 
 @pytest.mark.parametrize("limit", [1, 7, 100])
