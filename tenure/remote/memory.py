@@ -9,7 +9,7 @@ from tenure.model.errors import AlreadyExists
 from tenure.model.fact import Fact
 from tenure.remote.engine.remote import Remote
 from tenure.remote.port import SCAN, Writing
-from tenure.remote.rows import ExecutionRow, NodeRow, SubmissionFilter, SubmissionPage, SubmissionRow
+from tenure.remote.rows import ExecutionRow, NodeRow, RefusalOf, SubmissionFilter, SubmissionPage, SubmissionRow
 from tenure.store.memory import MemoryStore
 from tenure.store.memory.data import Table
 from tenure.store.memory.room import Room, operation
@@ -128,6 +128,15 @@ class MemoryRemote(Room):
             if (row.tenant, row.node, row.open) == (tenant, node, True)
             and (row.execution.state is None or not row.execution.wanted)
         ]
+
+    @operation
+    def refusals(self, tenant: int, subject: int, limit: int, before: int | None) -> list[RefusalOf]:
+        """See ``RemoteStorage.refusals``."""
+        found = [
+            RefusalOf(uid, row) for uid, (owner, row) in enumerate(self._data.refusals, 1)
+            if owner == tenant and row.refused.subject == subject and (before is None or uid < before)
+        ]  # fmt: skip
+        return found[::-1][:limit]
 
     @operation
     def known_events(self, tenant: int, events: Sequence[tuple[str, str]]) -> Mapping[tuple[str, str], bytes]:

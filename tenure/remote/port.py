@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from tenure.model.fact import Fact
-from tenure.remote.rows import ExecutionRow, NodeRow, SubmissionFilter, SubmissionPage, SubmissionRow
+from tenure.remote.rows import ExecutionRow, NodeRow, RefusalOf, SubmissionFilter, SubmissionPage, SubmissionRow
 from tenure.store.operation import Op
 
 #: How many submissions a page looks through, where not all fit, before it says how far it came.
@@ -95,6 +95,10 @@ class RemoteStorage(Protocol):
 
     def open_executions(self, tenant: int, node: int) -> Op[list[tuple[ExecutionRow, SubmissionRow]]]:
         """What a node may hold and has to be told of: handed out and not accepted, or not wanted any more."""
+        ...
+
+    def refusals(self, tenant: int, subject: int, limit: int, before: int | None) -> Op[list[RefusalOf]]:
+        """What was refused on a submission's subject, newest first, keyset-paged by uid."""
         ...
 
     def known_events(self, tenant: int, events: Sequence[tuple[str, str]]) -> Op[Mapping[tuple[str, str], bytes]]:

@@ -17,9 +17,10 @@ from tenure.remote.engine.remote import Remote
 from tenure.remote.model.execution import Execution
 from tenure.remote.model.fields import ExecutionState, ProjectionState
 from tenure.remote.port import SCAN, Writing
-from tenure.remote.rows import ExecutionRow, NodeRow, SubmissionFilter, SubmissionPage, SubmissionRow
+from tenure.remote.rows import ExecutionRow, NodeRow, RefusalOf, SubmissionFilter, SubmissionPage, SubmissionRow
 from tenure.store.operation import Op, Statement
 from tenure.store.postgres import rows
+from tenure.store.postgres.reading import refusal
 from tenure.store.postgres.rows import Row
 from tenure.store.postgres.store import PostgresStore
 
@@ -126,6 +127,16 @@ class PostgresRemote:
         """See ``RemoteStorage.open_executions``."""
         found = yield Statement("open_executions", {"tenant": tenant, "node": node})
         return [(_execution(_with_times(row["execution"])), _submission(row)) for row in found]
+
+    def refusals(self, tenant: int, subject: int, limit: int, before: int | None) -> Op[list[RefusalOf]]:
+        """See ``RemoteStorage.refusals``."""
+        params = {
+            "tenant": tenant,
+            "subject": subject,
+            "limit": limit,
+            "before": before if before is not None else _LAST,
+        }
+        return [RefusalOf(row["uid"], refusal(row)) for row in (yield Statement("newest_refusals", params))]
 
     def known_events(self, tenant: int, events: Sequence[tuple[str, str]]) -> Op[Mapping[tuple[str, str], bytes]]:
         """See ``RemoteStorage.known_events``."""

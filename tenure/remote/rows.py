@@ -11,6 +11,7 @@ from tenure.remote.model.execution import Execution
 from tenure.remote.model.fields import ExecutionState, ProjectionState
 from tenure.remote.model.node import NodeSpec
 from tenure.remote.model.projection import Projection
+from tenure.store.records import RefusalRow
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +101,14 @@ class ExecutionRow:
     status_detail: str | None = None
     open: bool = True
     """Whether the node may still hold it."""
+
+
+@dataclass(frozen=True, slots=True)
+class RefusalOf:
+    """What was refused about a submission, and changed nothing. The uid is that of the refusal: the higher, the newer."""
+
+    uid: int
+    row: RefusalRow
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,6 +38,11 @@ insert into tenure.inbox
 select %(tenant)s, 'remote.n', 'event-' || n, sha256('x'), 'agent:n', now()
 from generate_series(1, %(many)s) n where %(beyond)s >= 0
 """
+_REFUSALS = """
+insert into tenure.refusal (tenant, at, code, action, actor, message, subject)
+select %(tenant)s, now(), 'invalid_transition', 'receive_execution_event', 'agent:n', 'no', 2 ^ 41 + 2 + 2 * %(beyond)s
+from generate_series(1, %(many)s) n
+"""
 FIRST = 2**40 + 2
 
 
@@ -53,7 +58,7 @@ def crowded(admin: psycopg.Connection, pg_server: str, migrated_template: str) -
     with psycopg.connect(dsn, autocommit=True) as connection:
         (node,) = connection.execute("select uid from tenure.management_node").fetchone() or (0,)
         connection.execute("set session_replication_role = replica")
-        for statement in (_FILL, _EXECUTIONS, _INBOX):
+        for statement in (_FILL, _EXECUTIONS, _INBOX, _REFUSALS):
             connection.execute(statement, {"tenant": tenant, "node": node, "many": MANY, "beyond": 0})
             for other in range(1, 5):
                 others = {"tenant": other, "node": other, "many": MANY // 5, "beyond": other * MANY}
@@ -101,6 +106,7 @@ ASKED: dict[str, tuple[str, dict[str, Any], str, str, int]] = {
     "from there on": ("submissions_after", {"after": FIRST + 1000, "limit": 50}, SUBMISSION, "pkey", 200),
     "executions": ("remote_executions", {"submissions": [FIRST, FIRST + 20]}, EXECUTION, "pkey", 10),
     "open executions": ("open_executions", {}, EXECUTION, "open", 120),
+    "refusals": ("newest_refusals", {"subject": 2**41 + 2, "before": 2**62, "limit": 50}, "refusal", "subject", 50),
     "known events": (
         "known_events", {"sources": ["remote.n"] * 2, "ids": ["event-1", "event-0"]}, "inbox", "pkey", 10,
     ),
@@ -127,4 +133,4 @@ def _look(crowded: dict[str, Any], what: str) -> None:
     plan = plan_of(crowded, name, **params)
     used = {node.get("Index Name", node["Node Type"]) for node in plan.scans({table})}
     assert used <= {f"{table}_{each}" for each in index.split(" or ")}
-    assert plan.rows_read({SUBMISSION, EXECUTION, "inbox"}) <= most
+    assert plan.rows_read({SUBMISSION, EXECUTION, "inbox", "refusal"}) <= most

@@ -78,7 +78,7 @@ async def get_submission_history(
     after_seq: Annotated[int, Query(ge=0, lt=2**31, description="Entries after this one only.")] = 0,
     limit: Limit = 500,
 ) -> Answer:  # fmt: skip
-    """Events received, projections sent, and what was refused, in order."""
+    """Events received and projections sent, in order; and what was refused: as many of the newest."""
     return await answered(
         gateway, identity, lambda caller: reading.history(caller, submission, after_seq=after_seq, limit=limit)
     )

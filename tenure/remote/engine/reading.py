@@ -72,9 +72,8 @@ def submissions(
 
 
 def history(caller: Caller, submission_id: str, *, after_seq: int = 0, limit: int = 1000) -> Op[SubmissionHistory]:
-    """What crossed the border for a submission, in order."""
+    """What crossed the border for a submission, in order; of what was refused, the newest."""
     row = yield from row_of(caller, submission_id)
     facts = yield from caller.store.facts(row.uid, after_seq, limit)
-    of_subject = yield from caller.store.history(caller.tenant, row.subject)
-    refusals = of_subject.refusals if of_subject is not None else ()
-    return SubmissionHistory(row, facts, refusals)
+    refusals = yield from remote_of(caller).storage.refusals(caller.tenant, row.subject, limit, None)
+    return SubmissionHistory(row, facts, [each.row for each in reversed(refusals)])

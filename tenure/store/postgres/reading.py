@@ -85,7 +85,7 @@ class Reading(Registry):
         thread, facts = proof_of(told[0])
         refusals = yield Statement("refusals_of_subject", {"tenant": tenant, "uid": uid})
         return History(
-            subject, thread, facts, [_lease(row) for row in told[0]["attempts"]], [_refusal(row) for row in refusals]
+            subject, thread, facts, [_lease(row) for row in told[0]["attempts"]], [refusal(row) for row in refusals]
         )
 
     def facts(self, thread: int, after_seq: int = 0, limit: int = 1000) -> Op[list[Fact]]:
@@ -150,7 +150,8 @@ def _lease(row: rows.Row) -> LeaseRow:
     return LeaseRow(rows.attempt(row), row["tenant"], row["error_message"], row["result"], row["result_ref"])
 
 
-def _refusal(row: rows.Row) -> RefusalRow:
+def refusal(row: rows.Row) -> RefusalRow:
+    """A refusal from its row."""
     names = ("code", "action", "actor", "message", "subject", "lease", "worker", "queue_key")
     return RefusalRow(row["at"], Refused(**{name: row[name] for name in names}))
 
