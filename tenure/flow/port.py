@@ -108,8 +108,8 @@ class FlowStorage(Protocol):
         """Runs, the newest first, keyset-paged by uid."""
         ...
 
-    def children(self, tenant: int, runs: Sequence[int], limit: int | None = None) -> Op[list[RunRow]]:
-        """The child runs of runs, as they stand, in order of uid: all, or the first so many."""
+    def children(self, tenant: int, runs: Sequence[int], limit: int | None = None, after: int = 0) -> Op[list[RunRow]]:
+        """The child runs of runs, as they stand, in order of uid, after one: all, or the first so many."""
         ...
 
     def runnables_of(self, tenant: int, subjects: Sequence[int]) -> Op[dict[int, RunnableRow]]:

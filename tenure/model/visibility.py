@@ -18,7 +18,7 @@ from tenure.model.envelope import Envelope
 from tenure.model.json_text import instant
 from tenure.model.queue import Queue
 from tenure.model.states import CLAIMABLE, HoldState, State
-from tenure.model.thread import SubjectThread
+from tenure.model.thread import FOREVER, SubjectThread
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,10 +169,12 @@ def _lease_evidence(attempt: Attempt) -> dict[str, Any]:
 
 def _leased(env: Envelope, live: list[Attempt]) -> Reason:
     until = max(a.expires_at for a in live if a.expires_at)
+    ends = until < FOREVER
     who = "A worker holds" if len(live) == 1 else f"{len(live)} workers hold"
     return Reason(
-        "active_lease", f"{who} it under lease until {instant(until)}.",
-        "Wait for it to end or run out; an operator can hold, requeue or cancel it, an admin can expire the lease.",
+        "active_lease", f"{who} it under lease{f' until {instant(until)}' if ends else ', which does not run out'}.",
+        f"Wait for it to end{' or run out' if ends else ''}; an operator can hold, requeue or cancel it, "
+        "an admin can expire the lease.",
         {"leases": [_lease_evidence(a) for a in live], "slots_total": env.slots_total},
     )  # fmt: skip
 

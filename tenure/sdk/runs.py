@@ -193,9 +193,11 @@ def runs(
     return reading.list_runs(caller, chosen, limit, run_uid(before) if before is not None else None)
 
 
-def overview_run(caller: Caller, /, run: RunRef, moments: int = 200) -> Op[overview.RunOverview]:
-    """Snapshot, reasons, graph and the last ``moments`` of the timeline of a run, read together."""
-    return overview.overview(caller, run_uid(run), moments)
+def overview_run(
+    caller: Caller, /, run: RunRef, most: int = 200, pages: overview.RunPages | None = None
+) -> Op[overview.RunOverview]:
+    """Snapshot, reasons, graph and timeline of a run, read together; of long lists at most so many, of the pages asked for."""
+    return overview.overview(caller, run_uid(run), most, pages if pages is not None else overview.RunPages())
 
 
 def runnable_of(caller: Caller, /, subject: SubjectRef) -> Op[RunnableRow | None]:

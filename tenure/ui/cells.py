@@ -7,6 +7,7 @@ from typing import Any
 
 from tenure.model import euid
 from tenure.model.json_text import instant
+from tenure.model.thread import FOREVER
 from tenure.ui import places
 from tenure.wording.values import NOTHING, moment, shown
 
@@ -68,7 +69,9 @@ def since(at: datetime | None, *, before: str | None = None) -> Cell:
 
 
 def until(at: datetime | None, *, before: str | None = None) -> Cell:
-    """How long until then, counted down by the browser."""
+    """How long until then, counted down by the browser; what never comes is said to be never."""
+    if at is not None and at >= FOREVER:
+        return text("never", tone="quiet")
     return _cell(moment(at), kind="until", at=instant(at), before=before) if at is not None else text(None)
 
 

@@ -25,7 +25,7 @@ from tenure.ui.actions.action import Action
 from tenure.ui.actions.dialog import Dialog
 from tenure.ui.components.notices import Notices
 from tenure.ui.components.shell import Shell
-from tenure.ui.frame import KEYS, NAVIGATION
+from tenure.ui.frame import keys, navigation
 from tenure.ui.screen import Screen
 from tenure.ui.screens import route
 from tenure.ui.screens.problem import ProblemScreen
@@ -69,8 +69,8 @@ class Page:
             "roles": sorted(str(role) for role in identity.roles),
         }  # fmt: skip
         self._shell = Shell(
-            person=person, tenant=identity.tenant_key, places=NAVIGATION, keys=KEYS, current="", trouble=None, now=None,
-            busy=False,
+            person=person, tenant=identity.tenant_key, places=navigation(self.visitor.may), keys=keys(self.visitor.may),
+            current="", trouble=None, now=None, busy=False,
         )  # fmt: skip
         self._shell.when("open", self.open)
         self._shell.when("visible", self._seen)

@@ -18,6 +18,9 @@ RUNS = f"{MOUNT}/runs"
 WORKFLOWS = f"{MOUNT}/workflows"
 SCHEDULES = f"{MOUNT}/schedules"
 APPROVALS = f"{MOUNT}/workbench/approvals"
+SUBMISSIONS = f"{MOUNT}/submissions"
+NODES = f"{MOUNT}/nodes"
+SUBSCRIPTIONS = f"{MOUNT}/subscriptions"
 
 
 def queue(queue_key: str) -> str:
@@ -44,6 +47,26 @@ def run(uid: int, fact: int | None = None, *, step: str | None = None) -> str:
 def runs(**filters: str) -> str:
     """The list of runs, narrowed."""
     return f"{RUNS}?{urlencode(filters)}"
+
+
+def submission(uid: int, fact: int | None = None) -> str:
+    """The screen of a submission, at one of its facts where a number is given."""
+    return f"{SUBMISSIONS}/{euid.format_euid(euid.SUBMISSION, uid)}{_at(fact)}"
+
+
+def submissions(**filters: str) -> str:
+    """The list of submissions, narrowed."""
+    return f"{SUBMISSIONS}?{urlencode(filters)}"
+
+
+def node(name: str) -> str:
+    """The screen of a management node."""
+    return f"{NODES}/{quote(name, safe='')}"
+
+
+def subscription(name: str, fact: int | None = None) -> str:
+    """The screen of a subscription, at one of its facts where a number is given."""
+    return f"{SUBSCRIPTIONS}/{quote(name, safe='')}{_at(fact)}"
 
 
 def workflow(name: str, version: int | None = None) -> str:

@@ -46,9 +46,9 @@ class Visitor:
         self._identity = identity
         return identity
 
-    async def read(self, make: Callable[[Caller], Op[T]]) -> T:
+    async def read(self, make: Callable[[Caller], Op[T]], permission: Permission = Permission.READ) -> T:
         """Run a reading operation. Raises Forbidden, and what the operation raises."""
-        self.identity.demand(Permission.READ)
+        self.identity.demand(permission)
         return await self._gateway.perform(self.identity, make)
 
     async def counts(self, queue_keys: Sequence[str]) -> dict[str, QueueCounts]:

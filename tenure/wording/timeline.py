@@ -89,7 +89,8 @@ def _what(fact: Fact, workers: Mapping[int, str]) -> str:
     if retry_at := data.get("set", {}).get("retry_at"):
         said.append(f"again at {retry_at[11:19]}")
     if "dead_letter" in data:
-        said.append(f"dead letter {euid.format_euid(euid.DEAD_LETTER, data['dead_letter'])}")
+        prefix = euid.EVENT_DEAD_LETTER if fact.type.startswith("subscription.") else euid.DEAD_LETTER
+        said.append(f"dead letter {euid.format_euid(prefix, data['dead_letter'])}")
     if outputs := data.get("outputs"):
         said.append("made " + ", ".join(euid.format_euid(euid.SUBJECT, uid) for uid in outputs))
     return ", ".join(said)

@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from tenure.model.json_text import instant
+from tenure.model.queue import RetryPolicy
 from tenure.sdk.public_form import public
 
 NOTHING = "–"
@@ -28,10 +29,17 @@ def shown(value: Any) -> str:
 
 
 def listed(value: Any) -> str:
-    """Evidence as text: of many things, what each is called, one after the other."""
+    """Evidence as text: of many things what each is called, one after the other; of one thing what is known of it."""
     if isinstance(value, list | tuple) and value:
-        return ", ".join(shown(each.get("worker_key", each) if isinstance(each, dict) else each) for each in value)
+        apart = "; " if any(isinstance(each, dict) and "worker_key" not in each for each in value) else ", "
+        return apart.join(shown(each["worker_key"]) if _named(each) else listed(each) for each in value)
+    if isinstance(value, dict) and value and not any(isinstance(each, dict | list) for each in value.values()):
+        return ", ".join(f"{name.replace('_', ' ')} {shown(each)}" for name, each in value.items())
     return shown(value)
+
+
+def _named(value: Any) -> bool:
+    return isinstance(value, dict) and isinstance(value.get("worker_key"), str)
 
 
 def age(seconds: float | None) -> str:
@@ -57,6 +65,12 @@ def moment(value: datetime | None) -> str:
 def clock(value: datetime) -> str:
     """The time of day to the millisecond, in UTC."""
     return instant(value)[11:23]
+
+
+def retries(policy: RetryPolicy) -> str:
+    """How failures are retried: in which manner, and from how soon to how late."""
+    manner = policy.mode.lower().replace("_", " ")
+    return f"{manner}, {age(policy.initial_delay_seconds)} to {age(policy.max_delay_seconds)}"
 
 
 def rate(per_minute: float) -> str:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import httpx
 import psycopg
 import pytest
 import uvicorn
@@ -22,9 +23,12 @@ from tenure.api.settings import ServerSettings
 from tenure.embedded.dsn import with_database
 from tenure.sdk.client import Tenure
 from tenure.ui.surface import install
+from tests.ledger.receiver import Receiver
 from tests.ui.browsing import Screen
+from tests.ui.clusters import clusters
 from tests.ui.flows import flows
 from tests.ui.laboratory import Laboratory, people, sampled, set_up
+from tests.ui.mail import mailbox
 
 _CHROMIUM = "/usr/bin/chromium"
 _SWITCHES = [
@@ -56,6 +60,7 @@ def lab(client: Tenure, lab_database: str) -> Laboratory:
     people(client)
     made = set_up(client)
     flows(client, made)
+    clusters(client, made)
     sampled(lab_database)
     return made
 
@@ -77,7 +82,7 @@ def facts(lab_database: str) -> Callable[[int], list[tuple[str, str, dict[str, A
 @pytest.fixture(scope="package")
 def application(lab_database: str, lab: Laboratory) -> Any:
     """The server's application."""
-    made = create_application(ServerSettings(dsn=lab_database, max_connections=5))
+    made = create_application(ServerSettings(dsn=lab_database, max_connections=5, relay=True))
     install(made)
     return made
 
@@ -116,6 +121,13 @@ def address(application: Any) -> Iterator[str]:
 
 
 @pytest.fixture(scope="package")
+def mail(client: Tenure, lab: Laboratory, address: str) -> Iterator[Receiver]:
+    """Subscriptions that the server sends, each in its way; the receiver that takes everything."""
+    with mailbox(client, lab) as good:
+        yield good
+
+
+@pytest.fixture(scope="package")
 def browser() -> Iterator[Browser]:
     """One Chromium. It ends with this folder's tests, since Playwright's loop would be in the way of async tests."""
     chromium = _CHROMIUM if Path(_CHROMIUM).exists() else shutil.which("chromium")
@@ -138,6 +150,17 @@ def secrets(client: Tenure, lab: Laboratory) -> Callable[[str], str]:
         return made[name]
 
     return of
+
+
+@pytest.fixture
+def get(address: str, secrets: Callable[[str], str]) -> Iterator[Callable[..., httpx.Response]]:
+    """Asks for a page, as an admin or as whom one says, without a browser: nothing goes on in it afterwards."""
+    with httpx.Client(base_url=address) as client:
+
+        def ask(path: str, person: str = "user:ada") -> httpx.Response:
+            return client.get(path, headers={"Cookie": f"tenure_session={secrets(person)}"})
+
+        yield ask
 
 
 @pytest.fixture(scope="package")

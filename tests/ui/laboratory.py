@@ -28,6 +28,7 @@ class Laboratory:
     leases: dict[str, Lease] = field(default_factory=dict)
     workers: dict[str, Worker] = field(default_factory=dict)
     runs: dict[str, int] = field(default_factory=dict)
+    submissions: dict[str, str] = field(default_factory=dict)
 
 
 def sampled(dsn: str, queues: tuple[str, ...] = ("extraction", "qc/manual", "alignment")) -> None:

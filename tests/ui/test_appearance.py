@@ -9,6 +9,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.ui.browsing import Screen, subject_page, worker_page
+from tests.ui.clusters import submission_page
 from tests.ui.flows import run_page
 
 _AXE = Path(__file__).parent / "node_modules" / "axe-core" / "axe.min.js"
@@ -43,6 +44,13 @@ SCREENS = [
     ("workflows", "user:ada", lambda lab: "/ui/workflows"),
     ("workflow", "user:ada", lambda lab: "/ui/workflows/report"),
     ("schedules", "user:omar", lambda lab: "/ui/schedules"),
+    ("submissions", "user:ada", lambda lab: "/ui/submissions"),
+    ("submission-running", "user:ada", lambda lab: submission_page(lab.submissions["call-8"])),
+    ("submission-failed", "user:ada", lambda lab: submission_page(lab.submissions["align-8"])),
+    ("nodes", "user:ada", lambda lab: "/ui/nodes"),
+    ("node", "user:ada", lambda lab: "/ui/nodes/cluster-1"),
+    ("subscriptions", "user:ada", lambda lab: "/ui/subscriptions"),
+    ("subscription-picky", "user:ada", lambda lab: "/ui/subscriptions/picky"),
     ("leases", "user:ada", lambda lab: "/ui/leases"),
     ("found-nothing", "user:obi", lambda lab: "/ui/search?q=nothing+of+this+name"),
     ("no-such-subject", "user:obi", lambda lab: subject_page(7)),
@@ -50,7 +58,7 @@ SCREENS = [
 
 
 @pytest.mark.parametrize(("name", "person", "path"), SCREENS, ids=[name for name, _, _ in SCREENS])
-def test_a_screen_has_no_barrier_and_fits_every_width(visit, lab, client, name, person, path):
+def test_a_screen_has_no_barrier_and_fits_every_width(visit, lab, client, mail, name, person, path):
     screen = visit(person, path(lab))
     if name == "desk":
         _at_work(screen)

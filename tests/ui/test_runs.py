@@ -73,6 +73,36 @@ def test_a_step_leads_to_its_subjects_and_they_lead_back(visit, lab):
     expect(screen.page.locator(".tn-detail h2")).to_have_text("prepare")
 
 
+def test_items_children_and_history_of_a_run_are_turned_page_by_page(visit, client, lab):
+    client.define_workflow(Workflow("wide", queue=QUEUE).map("item", "$.input.items", max_parallel=100))
+    run = client.start_run("wide", {"items": list(range(60))}).run
+    screen = visit("user:obi", run_page(run))
+    items = screen.page.get_by_role("table", name="Subjects of the step")
+    seen = []
+    for many in (25, 25, 10):
+        expect(items.locator("tbody tr")).to_have_count(many)
+        seen += items.locator("tbody tr").evaluate_all("rows => rows.map(row => row.dataset.key)")
+        if many == 25:
+            screen.button("Next").click()
+            expect(items.locator("tbody tr").first).not_to_have_attribute("data-key", seen[-25])
+    assert sorted(seen) == sorted(f"item[{number}]" for number in range(60))
+    expect(screen.button("Next")).to_be_disabled()
+    client.cancel_run(run)
+    for _ in range(14):
+        client.signal_run(lab.runs["r-paused"], "late")
+        client.resume_run(lab.runs["r-paused"], reason="look")
+        client.pause_run(lab.runs["r-paused"], reason="the sequencer is being moved")
+    screen.open(run_page(lab.runs["r-paused"]))
+    history = screen.page.locator(".tn-timeline li")
+    expect(history).to_have_count(26)
+    newest = history.first.get_attribute("id")
+    screen.button("Older").click()
+    expect(screen.page.locator("#fact-1")).to_contain_text("run.started")
+    expect(screen.button("Older")).to_be_disabled()
+    screen.button("Newer").click()
+    expect(history.first).to_have_attribute("id", str(newest))
+
+
 def test_a_parent_and_its_child_lead_to_each_other(visit, client, lab):
     parent = euid.format_euid(euid.RUN, lab.runs["r-batch"])
     screen = visit("user:obi", f"/ui/search?q={parent}")

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
-import httpx
 import psycopg
 import pytest
 
 from tenure.flow.model.builder import Workflow
 from tests.ui.browsing import subject_page, worker_page
+from tests.ui.clusters import submission_page, submit, taken, tell
 from tests.ui.flows import QUEUE, run_page
 
 #: At most so many statements for a screen, the look-up of the session among them.
@@ -18,6 +18,7 @@ LIMITS = [
     ("/ui/", 6), ("/ui/queues/extraction", 8), ("/ui/workers", 7), ("/ui/leases", 7), ("/ui/workbench", 4),
     ("/ui/workbench?view=holds", 4), ("/ui/desk", 14), ("/ui/search?q=LIMS-4711", 6),
     ("/ui/runs", 5), ("/ui/workbench/approvals", 4), ("/ui/workflows", 4), ("/ui/workflows/report", 6), ("/ui/schedules", 4),
+    ("/ui/submissions", 7), ("/ui/submissions?state=failed&node=cluster-1", 8), ("/ui/nodes", 5), ("/ui/nodes/cluster-1", 8),
 ]  # fmt: skip
 
 
@@ -35,13 +36,6 @@ def sent(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
 
     monkeypatch.setattr(psycopg.AsyncCursor, "execute", counting)
     yield seen
-
-
-@pytest.fixture
-def get(address: str, secrets: Callable[[str], str]) -> Iterator[Callable[[str], httpx.Response]]:
-    """Asks for a page as an admin, without a browser: nothing goes on in it afterwards."""
-    with httpx.Client(base_url=address, cookies={"tenure_session": secrets("user:ada")}) as client:
-        yield client.get
 
 
 @pytest.mark.parametrize(("path", "most"), LIMITS, ids=[path for path, _ in LIMITS])
@@ -65,6 +59,20 @@ def test_a_subject_takes_as_many_statements_however_long_its_history(get, sent, 
     assert "hold.placed" in get(subject_page(subject)).text
     assert len(_own(sent)) == short <= 20
     get(worker_page(lab.workers["robot/hamilton-1"].uid)).raise_for_status()
+
+
+def test_a_submission_takes_as_many_statements_however_much_was_refused(get, sent, client, lab):
+    page = submission_page(submit(client, lab, "refused"))
+    work = taken(client)["refused"]
+    counted = []
+    for many in (1, 60):
+        for number in range(many):
+            tell(client, work, "running", event_id=f"{many}-{number}")
+        get(page).raise_for_status()
+        sent.clear()
+        assert "invalid_transition" in get(page).text
+        counted.append(len(_own(sent)))
+    assert counted[0] == counted[1] <= 20, counted
 
 
 def test_a_run_takes_as_many_statements_however_many_items_it_has(get, sent, client, lab):

@@ -11,9 +11,10 @@ from rich.text import Text
 from tenure.cli.arguments import KeyOption, LimitOption, ReasonOption, json_object
 from tenure.cli.call import call_of
 from tenure.remote.model.fields import ProjectionState
-from tenure.remote.model.shown import BorderEntry, SubmissionHistoryShown, SubmissionStanding
+from tenure.remote.model.shown import SubmissionHistoryShown, SubmissionStanding
 from tenure.terminal.listing import fields, table
 from tenure.terminal.wording import moment
+from tenure.wording import border
 
 group = typer.Typer(name="submission", help="Submissions to management nodes.", no_args_is_help=True)
 
@@ -26,9 +27,6 @@ _STYLES = {
     "accepted": "cyan",
     "completed": "green",
 }
-
-
-_KINDS = {"submission.accepted": "submitted", "execution_event.received": "event", "projection.updated": "told"}
 
 
 @group.command()
@@ -131,19 +129,9 @@ def _shown(found: SubmissionStanding) -> list[RenderableType]:
 
 
 def _told(found: SubmissionHistoryShown) -> list[RenderableType]:
-    rows = [(e.seq, moment(e.at), _KINDS.get(e.type, e.type), _sentence(e), e.actor) for e in found.entries]
+    rows = [(e.seq, moment(e.at), border.kind(e.type), border.sentence(e.type, e.data), e.actor) for e in found.entries]
     listed: list[RenderableType] = [table([">#", "!time", "!", "what", "by"], rows, title=found.submission_id)]
     if found.refusals:
         refused = [(moment(r.at), r.code, r.message, r.actor) for r in found.refusals]
         listed += ["", table(["!refused", "!code", "what", "by"], refused)]
     return listed
-
-
-def _sentence(entry: BorderEntry) -> str:
-    data = entry.data
-    if entry.type == "projection.updated":
-        return f"{data['projection_state']}: {data.get('display_message', '')}"
-    if entry.type == "execution_event.received":
-        kept = "" if data.get("applied") else " (kept: the submission had gone on without it)"
-        return f"execution {data['number']} {data['state']}{kept}"
-    return f"job {data.get('job_id', '')} for {data.get('node', '')}"

@@ -16,6 +16,7 @@ from tenure.model.errors import InvalidRequest, StoreUnavailable
 from tenure.terminal.listing import fields, table
 from tenure.terminal.reasons import reasons_told
 from tenure.terminal.wording import age, moment, state
+from tenure.wording import subscriptions as wording
 
 group = typer.Typer(name="subscription", help="Subscriptions: which events leave, and where to.", no_args_is_help=True)
 
@@ -280,16 +281,12 @@ def _tell_defined(call: Call, made: Defined) -> None:
 
 
 def _where(standing: SubscriptionStanding) -> str:
-    destination = standing.subscription.spec.destination
-    return getattr(destination, "origin", None) or getattr(destination, "name", None) or destination.kind
+    return wording.where(standing.subscription.spec.destination)
 
 
 def _status(standing: SubscriptionStanding) -> str:
-    if not standing.subscription.enabled:
-        return "rests"
-    if standing.failures:
-        return f"receiver away: {standing.failing_with}"
-    return "delivers" if standing.leader else "no relay"
+    with_ = f": {standing.failing_with}" if standing.subscription.enabled and standing.failures else ""
+    return f"{wording.status(standing)}{with_}"
 
 
 def _shown(standing: SubscriptionStanding) -> dict[str, Any]:
@@ -297,7 +294,7 @@ def _shown(standing: SubscriptionStanding) -> dict[str, Any]:
     waits = "threads that wait" if spec.group_by == "thread" else "groups that wait"
     shown: dict[str, Any] = {
         "subscription": f"{spec.name}, for {spec.actor}", "to": getattr(spec.destination, "url", _where(standing)),
-        "wants": "; ".join(f"{name} {', '.join(given)}" for name, given in spec.filter.model_dump().items() if given),
+        "wants": wording.wants(standing),
         "status": _status(standing), "led by": standing.leader or "nobody",
         "position": f"{standing.position}, {standing.behind:,} behind the newest", "delivered": f"{standing.delivered:,}",
         "attempts that failed": f"{standing.failed:,}", waits: standing.parked,

@@ -93,14 +93,16 @@ def inspect(caller: Caller, run: int, items: int | None = None) -> Op[RunSnapsho
     return (yield from inspect_read(caller, (yield from read(caller, run)), items))
 
 
-def inspect_read(caller: Caller, moving: Moving, items: int | None = None) -> Op[RunSnapshot]:
-    """The same of a run that was read."""
+def inspect_read(
+    caller: Caller, moving: Moving, items: int | None = None, *, skip: Mapping[str, int] | None = None, after: int = 0
+) -> Op[RunSnapshot]:
+    """The same of a run that was read; with ``skip``, of a step so many items further on, and children ``after`` one."""
     flow, run = flow_of(caller), moving.row.uid
     if items is None:
         standings = yield from flow.storage.standings([run], everything=True)
     else:
-        standings = yield from flow.storage.standings_of(run, shown(moving.state, items))
-    children = yield from flow.storage.children(caller.tenant, [run], items)
+        standings = yield from flow.storage.standings_of(run, shown(moving.state, items, skip))
+    children = yield from flow.storage.children(caller.tenant, [run], items, after)
     return _snapshot(moving, standings, children)
 
 

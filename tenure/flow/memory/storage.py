@@ -147,9 +147,9 @@ class MemoryFlow(Room):
         return sorted(found, key=lambda r: -r.uid)[:limit]
 
     @operation
-    def children(self, tenant: int, runs: Sequence[int], limit: int | None = None) -> list[RunRow]:
+    def children(self, tenant: int, runs: Sequence[int], limit: int | None = None, after: int = 0) -> list[RunRow]:
         """See ``FlowStorage.children``."""
-        found = (r for r in self.tables.runs.values() if r.tenant == tenant and r.parent_run in runs)
+        found = (r for r in self.tables.runs.values() if r.tenant == tenant and r.parent_run in runs and r.uid > after)
         return sorted(found, key=lambda r: r.uid)[:limit]
 
     @operation

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import chain, islice
 
 from tenure.flow.model.bits import numbers_in
@@ -10,12 +10,17 @@ from tenure.flow.model.names import Runnable
 from tenure.flow.model.state import Phase, RunState, StepState
 
 
-def shown(state: RunState, most: int) -> list[str]:
-    """The keys of what stands for the steps of a run this time round; of a map at most so many of its items."""
+def shown(state: RunState, most: int, skip: Mapping[str, int] | None = None) -> list[str]:
+    """The keys of what stands for the steps of a run this time round; of a map at most so many of its items.
+
+    ``skip`` says by step how many of its items come before those.
+    """
+    before = skip or {}
     found: list[str] = []
     for name, step in state.steps.items():
         if step.phase not in (Phase.IDLE, Phase.REACHED):
-            found += islice(_keys(Runnable(name, step.iteration), step), most)
+            first = before.get(name, 0)
+            found += islice(_keys(Runnable(name, step.iteration), step), first, first + most)
     return found
 
 

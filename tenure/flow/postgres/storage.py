@@ -104,9 +104,9 @@ class PostgresFlow:
         }  # fmt: skip
         return [run_of(row) for row in (yield Statement("list_runs", params))]
 
-    def children(self, tenant: int, runs: Sequence[int], limit: int | None = None) -> Op[list[RunRow]]:
+    def children(self, tenant: int, runs: Sequence[int], limit: int | None = None, after: int = 0) -> Op[list[RunRow]]:
         """See ``FlowStorage.children``."""
-        found = yield Statement("children_of_runs", {"runs": sorted(runs), "limit": limit})
+        found = yield Statement("children_of_runs", {"runs": sorted(runs), "limit": limit, "after": after})
         return [run_of(row) for row in found if row["tenant"] == tenant]
 
     def runnables_of(self, tenant: int, subjects: Sequence[int]) -> Op[dict[int, RunnableRow]]:

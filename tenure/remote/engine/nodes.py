@@ -113,6 +113,11 @@ def nodes(caller: Caller) -> Op[list[NodeStanding]]:
     return standings
 
 
+def known(caller: Caller) -> Op[list[NodeRow]]:
+    """The rows of all nodes, by name."""
+    return (yield from remote_of(caller).storage.nodes(caller.tenant))
+
+
 def no_such_node(name: str) -> NodeNotFound:
     """The error of a node that is not there."""
     return NodeNotFound(

@@ -34,6 +34,8 @@ class Done:
     text: str
     href: str | None = None
     link: str = "See the fact"
+    once: str | None = None
+    """What is shown this once, until the person closes the dialog: a secret."""
     refused: tuple[str, ...] = ()
     """Of an action on several things: what was refused, one sentence each."""
 

@@ -29,29 +29,31 @@ class Dialog:
     def __init__(self, notices: Notices, after: Callable[[], Awaitable[None]]) -> None:
         self._notices = notices
         self._after = after
-        self._form = ActionForm(form=None, problem=None, pending=False)
+        self._form = ActionForm(form=None, problem=None, once=None, pending=False)
         self._form.when("submit", self._submit)
         self._form.when("close", self._closed)
         self._open: tuple[str, Action] | None = None
         self._busy = False
+        self._done = False
 
     def ask(self, action: Action) -> None:
         """Open the form of an action."""
         key = f"ui:{secrets.token_urlsafe(16)}"
         self._open = (key, action)
+        self._done = False
         form = {
             "id": key, "title": action.title, "about": action.about, "says": action.says, "submit": action.submit,
             "tone": action.tone, "fields": [asdict(field) for field in action.fields],
         }  # fmt: skip
-        self._form.show(form=form, problem=None, pending=False)
+        self._form.show(form=form, problem=None, once=None, pending=False)
 
     def _closed(self, key: Any) -> None:
         if self._open is not None and self._open[0] == key:
             self._open = None
-            self._form.show(form=None, problem=None)
+            self._form.show(form=None, problem=None, once=None)
 
     async def _submit(self, sent: dict[str, Any]) -> None:
-        if self._open is None or self._busy or sent.get("id") != self._open[0]:
+        if self._open is None or self._busy or self._done or sent.get("id") != self._open[0]:
             return
         key, action = self._open
         self._busy = True
@@ -84,6 +86,10 @@ class Dialog:
         if done.refused:
             told = {"message": done.text, "hint": "", "code": "partly", "each": list(done.refused), "final": True}
             self._form.show(problem=told)
+            return
+        if done.once is not None:
+            self._done = True
+            self._form.show(once={"text": done.text, "secret": done.once})
             return
         self._open = None
         self._form.show(form=None, problem=None)

@@ -32,7 +32,7 @@ export function age(seconds) {
 export const secondsSince = (iso) => (clock.now - new Date(iso).getTime()) / SECOND;
 
 const label = (word) => String(word).toLowerCase().replaceAll("_", " ");
-export const tone = (word) => "is-" + String(word).toLowerCase().replaceAll("_", "-");
+export const tone = (word) => "is-" + String(word).toLowerCase().replace(/[_ ]/g, "-");
 
 function drawn(cell) {
   const before = cell.before ? cell.before + " " : "";

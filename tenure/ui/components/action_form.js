@@ -2,12 +2,20 @@
 import { nextTick } from "vue";
 
 export default {
-  props: ["form", "problem", "pending"],
+  props: ["form", "problem", "once", "pending"],
   emits: ["submit", "close"],
   template: `
-    <dialog ref="dialog" class="tn-dialog" aria-labelledby="tn-form-title" @cancel.prevent="close" @click="outside">
+    <dialog ref="dialog" class="tn-dialog" aria-labelledby="tn-form-title" @cancel.prevent="once || close()" @click="outside">
       <form v-if="form" method="dialog" @submit.prevent="submit" novalidate>
         <h2 id="tn-form-title">{{ form.title }}</h2>
+        <template v-if="once">
+          <p role="status">{{ once.text }}</p>
+          <div class="tn-field"><label for="tn-once">Shown this once</label>
+            <input id="tn-once" ref="once" class="tn-mono" readonly :value="once.secret" autocomplete="off" spellcheck="false" aria-describedby="tn-once-hint" @focus="$event.target.select()">
+            <p id="tn-once-hint" class="tn-hint">{{ copied ? 'Copied.' : 'Keep it now: nobody can see it again.' }}</p></div>
+          <div class="tn-actions"><button type="button" class="tn-button" @click="copy">Copy</button><button type="button" class="tn-button is-primary" @click="close">I have kept it</button></div>
+        </template>
+        <template v-else>
         <p v-if="form.about" class="tn-about tn-mono">{{ form.about }}</p>
         <p v-if="form.says" class="tn-quiet">{{ form.says }}</p>
         <div v-for="(field, index) in form.fields" :key="form.id + field.name" class="tn-field">
@@ -31,9 +39,10 @@ export default {
           <button type="button" class="tn-button" @click="close">{{ problem && problem.final ? 'Close' : 'Cancel' }}</button>
           <button v-if="!(problem && problem.final)" type="submit" class="tn-button is-primary" :class="form.tone ? 'is-' + form.tone : ''" :disabled="pending || sent">{{ pending || sent ? 'Working …' : form.submit }}</button>
         </div>
+        </template>
       </form>
     </dialog>`,
-  data: () => ({ values: {}, missing: [], sent: false, before: null }),
+  data: () => ({ values: {}, missing: [], sent: false, copied: false, before: null }),
   watch: {
     form: { immediate: true, handler(form, old) {
       if (form && form.id !== old?.id) this.open(form);
@@ -41,6 +50,11 @@ export default {
     } },
     problem() {
       this.sent = false;
+    },
+    async once(now) {
+      this.copied = false;
+      await nextTick();
+      if (now) this.$refs.once?.focus();
     },
     pending(now) {
       if (!now) this.sent = false;
@@ -61,8 +75,12 @@ export default {
       this.$refs.dialog.close();
       if (this.before?.isConnected) this.before.focus({ preventScroll: true });
     },
+    async copy() {
+      this.$refs.once.select();
+      this.copied = await navigator.clipboard?.writeText(this.once.secret).then(() => true, () => false) || document.execCommand("copy");
+    },
     submit() {
-      if (this.pending || this.sent) return;
+      if (this.once || this.pending || this.sent) return;
       this.missing = this.form.fields.filter((field) => field.required && !String(this.values[field.name] ?? "").trim()).map((field) => field.name);
       if (this.missing.length) {
         this.$refs.dialog.querySelector(`[name="${this.missing[0]}"]`)?.focus();
@@ -76,7 +94,7 @@ export default {
       this.$emit("close", this.form?.id);
     },
     outside(event) {
-      if (event.target === this.$refs.dialog && !Object.values(this.values).some((value) => typeof value === "string" && value.trim())) this.close();
+      if (!this.once && event.target === this.$refs.dialog && !Object.values(this.values).some((value) => typeof value === "string" && value.trim())) this.close();
     },
   },
 };

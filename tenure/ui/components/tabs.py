@@ -17,6 +17,8 @@ WORKBENCH = (
 """What waits for a decision by a person."""
 WORK = ((places.RUNS, "Runs"), (places.WORKFLOWS, "Workflows"), (places.SCHEDULES, "Schedules"))
 """Workflows, their runs, and what starts them."""
+REMOTE = ((places.SUBMISSIONS, "Submissions"), (places.NODES, "Management nodes"))
+"""What was submitted, and where it runs; nodes are for admins."""
 
 
 def tabs(label: str, views: Sequence[tuple[str, str]], current: str) -> None:

@@ -6,4 +6,4 @@ from tenure.ui.components.component import Component
 
 
 class Timeline(Component, component="timeline.js"):
-    """Facts in order."""
+    """Facts in order; a long one is turned page by page."""

@@ -25,7 +25,7 @@ from tenure.ui.components.tiles import Tiles
 from tenure.ui.screen import Screen
 from tenure.ui.screens.course import Course
 from tenure.ui.screens.paging import PAGE, Pages
-from tenure.wording.values import age, rate, shown
+from tenure.wording.values import age, rate, retries, shown
 
 _COLUMNS = [
     {"key": "subject", "label": "Subject", "align": "tight"},
@@ -178,12 +178,11 @@ def _empty(counts: QueueCounts) -> dict[str, str]:
 
 
 def _policy(queue: Queue) -> list[dict[str, Any]]:
-    retry = queue.retry_policy
     told = {
         "Serves": ", ".join(queue.subject_template_codes), "From states": ", ".join(queue.eligible_states),
         "Dispatch priority": queue.dispatch_priority, "Lease": age(queue.lease_ttl_seconds),
         "Attempts": queue.max_attempts_default,
-        "Retry": f"{retry.mode.lower().replace('_', ' ')}, {age(retry.initial_delay_seconds)} to {age(retry.max_delay_seconds)}",
+        "Retry": retries(queue.retry_policy),
         "Capabilities": ", ".join(queue.required_worker_capabilities), "Sites": ", ".join(queue.site_scope),
         "Platforms": ", ".join(queue.platform_scope), "Assays": ", ".join(queue.assay_scope),
         "Revision": queue.revision, "Disabled because": queue.disabled_reason,

@@ -8,6 +8,8 @@ from tenure.ui.screens.approvals import Approvals
 from tenure.ui.screens.dashboard import Dashboard
 from tenure.ui.screens.desk import Desk
 from tenure.ui.screens.leases import Leases
+from tenure.ui.screens.node import NodeScreen
+from tenure.ui.screens.nodes import Nodes
 from tenure.ui.screens.problem import NoSuchPage
 from tenure.ui.screens.queue import QueueScreen
 from tenure.ui.screens.run import RunScreen
@@ -15,6 +17,10 @@ from tenure.ui.screens.runs import Runs
 from tenure.ui.screens.schedules import Schedules
 from tenure.ui.screens.search import Search
 from tenure.ui.screens.subject import SubjectScreen
+from tenure.ui.screens.submission import SubmissionScreen
+from tenure.ui.screens.submissions import Submissions
+from tenure.ui.screens.subscription import SubscriptionScreen
+from tenure.ui.screens.subscriptions import Subscriptions
 from tenure.ui.screens.workbench import Workbench
 from tenure.ui.screens.worker import WorkerScreen
 from tenure.ui.screens.workers import Workers
@@ -33,6 +39,12 @@ ROUTES: tuple[tuple[str, type[Screen], str], ...] = (
     ("/workflows", Workflows, "runs"),
     ("/workflows/{name}", WorkflowScreen, "runs"),
     ("/schedules", Schedules, "runs"),
+    ("/submissions", Submissions, "remote"),
+    ("/submissions/{submission}", SubmissionScreen, "remote"),
+    ("/nodes", Nodes, "remote"),
+    ("/nodes/{node}", NodeScreen, "remote"),
+    ("/subscriptions", Subscriptions, "events"),
+    ("/subscriptions/{name}", SubscriptionScreen, "events"),
     ("/workers", Workers, "workers"),
     ("/workers/{euid}", WorkerScreen, "workers"),
     ("/leases", Leases, "leases"),

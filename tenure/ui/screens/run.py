@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tenure.flow.engine.overview import RunOverview
+from tenure.flow.engine.overview import RunOverview, RunPages
 from tenure.model import euid
 from tenure.model.euid import parse_euid
 from tenure.model.fact import Fact
@@ -24,8 +24,9 @@ from tenure.ui.components.section import block, section
 from tenure.ui.components.timeline import Timeline
 from tenure.ui.screen import Screen
 from tenure.ui.screens import approvals, run_story, runs
-from tenure.ui.screens.subject import reason_told
-from tenure.wording.values import NOTHING, listed, shown
+from tenure.ui.screens.paging import Pages
+from tenure.ui.screens.subject import NOTHING_IN_THE_WAY, reason_told
+from tenure.wording.values import NOTHING, listed
 
 
 class RunScreen(Screen):
@@ -36,7 +37,14 @@ class RunScreen(Screen):
         uid = parse_euid(self.path["euid"])
         self.title = euid.format_euid(euid.RUN, uid)
         self._step: str | None = getattr(self, "_step", self.query.get("step"))
-        self._seen: RunOverview = await self.visitor.read(lambda caller: flow.overview_run(caller, uid, run_story.MOST))
+        self._moments: Pages[int] = getattr(self, "_moments", Pages())
+        self._items: Pages[int] = getattr(self, "_items", Pages(run_story.PART))
+        self._offspring: Pages[int] = getattr(self, "_offspring", Pages(run_story.PART))
+        skipped = {self._step: self._items.after or 0} if self._step is not None else {}
+        pages = RunPages(self._moments.after, skipped, self._offspring.after or 0)
+        self._seen: RunOverview = await self.visitor.read(
+            lambda caller: flow.overview_run(caller, uid, run_story.PART + 1, pages)
+        )
 
     def concerns(self, facts: Sequence[Fact]) -> bool:
         """Its own facts, those of its children, and of the subjects that stand for its steps."""
@@ -63,6 +71,7 @@ class RunScreen(Screen):
                     self._children = Listing(
                         label="Child runs", columns=runs.COLUMNS, rows=[], empty=None, walk=False, selected=[]
                     )
+                    self._children.when("turn", self._turn_children)
             with block(""):
                 with block("tn-card tn-detail"):
                     self._head = Heading(title="", level=2)
@@ -75,8 +84,10 @@ class RunScreen(Screen):
                     walk=True,
                     selected=[],
                 )
+                self._subjects.when("turn", self._turn_items)
                 with section("History", card=True):
                     self._timeline = Timeline(label="History, newest first", entries=[])
+                    self._timeline.when("turn", self._turn_moments)
 
     def update(self) -> None:
         """Show what was read."""
@@ -87,22 +98,48 @@ class RunScreen(Screen):
             marks=marks, acts=self._buttons(), text=f"Key {run.run_key}" if run.run_key else None,
             above={"href": places.RUNS, "label": "Runs"},
         )  # fmt: skip
-        self._reasons.show(reasons=[_reason(reason) for reason in seen.reasons] or [_UNDER_WAY])
+        self._reasons.show(reasons=[_reason(reason) for reason in seen.reasons] or [NOTHING_IN_THE_WAY])
         step = run_story.chosen(seen.snapshot, self._step)
         node = next(node for node in seen.graph["nodes"] if node["id"] == step.step)
         self._graph.draw(seen.graph, step.step)
         self._head.show(title=step.step, marks=run_story.step_marks(step, node["state"] == "skipped"))
         self._told.show(fields=run_story.step_fields(step, node) or [_NOT_BEGUN])
-        self._subjects.show(rows=run_story.subjects(step))
-        self._subjects.set_visibility(bool(step.subjects))
+        self._items.more = len(step.subjects) > run_story.PART
+        self._subjects.show(rows=run_story.subjects(step), back=self._items.back, more=self._items.more)
+        self._subjects.set_visibility(bool(step.subjects) or self._items.back)
         self._about.show(fields=_about(seen))
-        self._children_box.set_visibility(bool(seen.snapshot.children))
-        self._children.show(rows=[runs.row(child) for child in seen.snapshot.children[: run_story.MOST]])
-        self._timeline.show(entries=run_story.timeline(seen.moments))
+        children = self._offspring.cut(seen.snapshot.children)
+        self._children_box.set_visibility(bool(children) or self._offspring.back)
+        self._children.show(
+            rows=[runs.row(child) for child in children], back=self._offspring.back, more=self._offspring.more
+        )
+        self._moments.more = bool(seen.moments) and seen.moments[0].seq > 1
+        self._timeline.show(
+            entries=run_story.timeline(seen.moments), back=self._moments.back, more=self._moments.more
+        )  # fmt: skip
 
-    def _choose(self, step: str) -> None:
-        self._step = str(step)
-        self.update()
+    async def _choose(self, step: str) -> None:
+        turned, self._step = self._items.back, str(step)
+        self._items.restart()
+        if turned:
+            await self.page.refresh()
+        else:
+            self.update()
+
+    async def _turn_items(self, way: str) -> None:
+        self._step = run_story.chosen(self._seen.snapshot, self._step).step
+        self._items.turn(str(way), (self._items.after or 0) + run_story.PART)
+        await self.page.refresh()
+
+    async def _turn_children(self, way: str) -> None:
+        shown_now = self._seen.snapshot.children[: run_story.PART]
+        self._offspring.turn(str(way), shown_now[-1].uid if shown_now else None)
+        await self.page.refresh()
+
+    async def _turn_moments(self, way: str) -> None:
+        moments = self._seen.moments
+        self._moments.turn(str(way), moments[0].seq if moments else None)
+        await self.page.refresh()
 
     def _buttons(self) -> list[dict[str, Any]]:
         snapshot = self._seen.snapshot
@@ -150,20 +187,10 @@ def _reason(reason: Reason) -> dict[str, Any]:
     failed = reason.code == "run_ended" and reason.evidence.get("status") == "FAILED"
     return told | {
         "blocking": reason.blocking or failed,
-        "evidence": [[n.replace("_", " "), w] for n, v in reason.evidence.items() if (w := _worded(v)) != NOTHING],
+        "evidence": [[n.replace("_", " "), w] for n, v in reason.evidence.items() if (w := listed(v)) != NOTHING],
     }
 
 
-def _worded(value: Any) -> str:
-    if isinstance(value, dict) and value and not any(isinstance(each, dict | list) for each in value.values()):
-        return ", ".join(f"{name.replace('_', ' ')} {shown(each)}" for name, each in value.items())
-    return listed(value)
-
-
-_UNDER_WAY = {
-    "code": "nothing", "message": "Nothing is in its way.", "remedy": "Nothing has to be done.", "blocking": False,
-    "evidence": [],
-}  # fmt: skip
 _NOT_BEGUN = {"label": "Planned", "cell": cells.text("not yet")}
 
 

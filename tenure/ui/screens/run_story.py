@@ -12,8 +12,8 @@ from tenure.sdk.public_form import public
 from tenure.ui import cells, places
 from tenure.wording.values import shown
 
-MOST = 200
-"""Facts and subjects that a screen shows; the command shows all."""
+PART = 25
+"""Facts, items and children on a page of a run."""
 SUBJECTS = [
     {"key": "subject", "label": "Subject", "align": "tight"}, {"key": "runnable", "label": "Stands for"},
     {"key": "state", "label": "State"},
@@ -78,8 +78,8 @@ def step_fields(step: StepView, node: Mapping[str, Any]) -> list[dict[str, Any]]
         ("Items planned", cells.text(items["planned"]) if items else None),
         (
             "Subjects below",
-            cells.text(f"{MOST} of {items['planned']:,}, what is in trouble first")
-            if items and items["planned"] > MOST
+            cells.text(f"{PART} of {items['planned']:,}, what is in trouble first")
+            if items and items["planned"] > PART
             else None,
         ),
         ("Error", cells.code(_without_nothing(step.error)) if step.error else None),
@@ -92,10 +92,10 @@ def _without_nothing(data: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def subjects(step: StepView) -> list[dict[str, Any]]:
-    """The subjects that stand for a step, or for the items of a map; what is in trouble first."""
+    """A page of the subjects that stand for a step, or for the items of a map; what is in trouble first."""
     rank = {state: at for at, state in enumerate(_WORSE_FIRST)}
-    worse_first = sorted(step.subjects, key=lambda s: (rank.get(s.state or "", len(rank)), s.subject))
-    return [_subject(subject) for subject in worse_first[:MOST]]
+    worse_first = sorted(step.subjects[:PART], key=lambda s: (rank.get(s.state or "", len(rank)), s.subject))
+    return [_subject(subject) for subject in worse_first]
 
 
 def _subject(subject: SubjectView) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from tenure.model.errors import InvalidEuid
 from tenure.model.euid import parse_euid
 from tenure.model.fact import Fact
 from tenure.model.states import State
+from tenure.remote.engine.remote import remote_of
 from tenure.sdk import operations as ops
 from tenure.store.operation import Op
 from tenure.store.records import SubjectRow
@@ -121,6 +122,8 @@ def _direct(caller: Caller, text: str) -> Op[str | None]:
             return places.worker(uid)
         if uid in (yield from flow_of(caller).storage.runs(caller.tenant, [uid])):
             return places.run(uid)
+        if uid in (yield from remote_of(caller).storage.submissions(caller.tenant, [uid])):
+            return places.submission(uid)
     found = (yield from ops.find_subject(caller, text)) if text else None
     return places.subject(found) if found is not None else None
 

@@ -10,23 +10,22 @@ from tenure.model.fact import Fact
 from tenure.sdk.public_form import public
 from tenure.store.records import History
 from tenure.ui import cells
+from tenure.ui.screens.paging import ThreadPages
 from tenure.wording.timeline import REFUSED, Entry, entries, thread_entries
 from tenure.wording.values import shown
 
-MOST = 200
-"""Entries that a screen shows; the command shows all."""
 
-
-def of_subject(history: History, workers: Mapping[int, str]) -> list[dict[str, Any]]:
-    """A subject's history with the error of each failed attempt."""
+def of_subject(history: History, workers: Mapping[int, str], pages: ThreadPages) -> list[dict[str, Any]]:
+    """A page of a subject's history with the error of each failed attempt."""
     errors = {row.attempt.uid: row.error_message for row in history.attempts if row.error_message}
-    told = entries(history, workers)[-MOST:]
-    return [_entry(entry, errors) for entry in reversed(told)]
+    told = entries(history, workers)
+    first, many = pages.window(len(told))
+    return [_entry(entry, errors) for entry in reversed(told[first : first + many])]
 
 
 def of_thread(facts: Sequence[Fact], workers: Mapping[int, str]) -> list[dict[str, Any]]:
     """The facts of a worker or a queue."""
-    return [_entry(entry, {}) for entry in reversed(thread_entries(facts, workers)[-MOST:])]
+    return [_entry(entry, {}) for entry in reversed(thread_entries(facts, workers))]
 
 
 def _entry(entry: Entry, errors: Mapping[int, str]) -> dict[str, Any]:

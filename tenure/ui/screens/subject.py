@@ -12,6 +12,8 @@ from tenure.model.euid import parse_euid
 from tenure.model.fact import Fact
 from tenure.model.roles import Permission
 from tenure.model.visibility import Reason
+from tenure.remote.engine.remote import remote_of
+from tenure.remote.model.names import TEMPLATE, submission_id_of
 from tenure.sdk import operations as ops
 from tenure.sdk import runs as flow
 from tenure.store.operation import Op
@@ -28,6 +30,7 @@ from tenure.ui.components.section import block, section
 from tenure.ui.components.timeline import Timeline
 from tenure.ui.screen import Screen
 from tenure.ui.screens import family, story
+from tenure.ui.screens.paging import ThreadPages
 from tenure.wording.values import listed, shown
 
 _LEASES = [
@@ -46,8 +49,12 @@ class SubjectScreen(Screen):
     async def load(self) -> None:
         """Where it stands with the reasons, its history, its relatives."""
         uid = parse_euid(self.path["euid"])
+        self._pages: ThreadPages = getattr(self, "_pages", ThreadPages())
         self.title = euid.format_euid(euid.SUBJECT, uid)
         self._standing, self._history, self._edges, self._keys = await self.visitor.read(lambda c: _read(c, uid))
+        self._submission: int | None = None
+        if self._standing.subject.template == TEMPLATE:
+            self._submission = await self.visitor.read(lambda c: _submission_of(c, uid))
         part = self._standing.situation.thread.in_run
         self._runnable = await self.visitor.read(lambda c: flow.runnable_of(c, uid)) if part else None
 
@@ -82,6 +89,7 @@ class SubjectScreen(Screen):
                     self._holds.when("act", lambda act: self._release(act["key"]))
                 with section("History", card=True):
                     self._timeline = Timeline(label="History, newest first", entries=[])
+                    self._timeline.when("turn", self._turn)
 
     def update(self) -> None:
         """Show what was read."""
@@ -94,12 +102,14 @@ class SubjectScreen(Screen):
         if (part := self._runnable) is not None:
             name = euid.format_euid(euid.RUN, part.run)
             marks.append(cells.link(f"step {part.step} of run {name}", places.run(part.run, step=part.step)))
+        if (submission := self._submission) is not None:
+            marks.append(cells.link(f"submission {submission_id_of(submission)}", places.submission(submission)))
         self._heading.show(
             marks=marks, acts=self._buttons(), text=" · ".join(t for t in (subject.name, subject.external_ref) if t) or None,
             above={"href": places.queue(env.next_queue_key), "label": env.next_queue_key}
             if env.next_queue_key else {"href": places.DASHBOARD, "label": "Queues"},
         )  # fmt: skip
-        self._reasons.show(reasons=[reason_told(reason) for reason in standing.reasons] or [_NOTHING_IN_THE_WAY])
+        self._reasons.show(reasons=[reason_told(reason) for reason in standing.reasons] or [NOTHING_IN_THE_WAY])
         self._envelope.show(fields=_envelope(standing))
         self._data.show(fields=_data(standing))
         nodes, edges = family.tree(self._edges, self._history.thread, self._keys)
@@ -115,7 +125,13 @@ class SubjectScreen(Screen):
         self._leases.show(rows=[self._lease(attempt) for attempt in thread.live_attempts])
         self._hold_box.set_visibility(bool(thread.active_holds))
         self._holds.show(rows=[self._hold(hold) for hold in thread.active_holds])
-        self._timeline.show(entries=story.of_subject(self._history, self._keys))
+        self._timeline.show(
+            entries=story.of_subject(self._history, self._keys, self._pages), back=self._pages.back, more=self._pages.more
+        )  # fmt: skip
+
+    def _turn(self, way: str) -> None:
+        self._pages.leaf(str(way))
+        self.update()
 
     def _buttons(self) -> list[dict[str, Any]]:
         thread = self._standing.situation.thread
@@ -193,10 +209,16 @@ def _read(caller: Caller, uid: int) -> Op[tuple[Standing, History, list[Edge], d
     return standing, history, edges, keys
 
 
-_NOTHING_IN_THE_WAY = {
+def _submission_of(caller: Caller, uid: int) -> Op[int | None]:
+    found = (yield from remote_of(caller).storage.submissions_of(caller.tenant, [uid])).get(uid)
+    return found.uid if found is not None else None
+
+
+NOTHING_IN_THE_WAY: dict[str, Any] = {
     "code": "nothing", "message": "Nothing is in its way.", "remedy": "Nothing has to be done.", "blocking": False,
     "evidence": [],
 }  # fmt: skip
+"""What stands where reasons would stand, if there were any."""
 
 
 def reason_told(reason: Reason) -> dict[str, Any]:

@@ -26,6 +26,7 @@ from tenure.ui.components.section import block, section
 from tenure.ui.components.timeline import Timeline
 from tenure.ui.screen import Screen
 from tenure.ui.screens import leases, story
+from tenure.ui.screens.paging import ThreadPages
 from tenure.ui.screens.workers import about, buttons, scopes
 from tenure.wording.values import age
 
@@ -35,8 +36,8 @@ class WorkerScreen(Screen):
 
     async def load(self) -> None:
         """The worker, its live leases, its facts."""
-        uid = parse_euid(self.path["euid"])
-        self._worker, self._leases, self._facts, self._now = await self.visitor.read(lambda caller: _read(caller, uid))
+        self._pages: ThreadPages = getattr(self, "_pages", ThreadPages())
+        self._worker, self._leases, self._facts, self._now = await self.visitor.read(self._read)
         self.title = self._worker.worker_key
 
     def concerns(self, facts: Sequence[Fact]) -> bool:
@@ -62,6 +63,7 @@ class WorkerScreen(Screen):
                     self._held.when("act", lambda act: leases.expire(self, self._leases, act["key"], self._now))
             with block(""), section("History", card=True):
                 self._timeline = Timeline(label="History, newest first", entries=[])
+                self._timeline.when("turn", self._turn)
 
     def update(self) -> None:
         """Show what was read."""
@@ -73,16 +75,23 @@ class WorkerScreen(Screen):
         self._spec.show(fields=[{"label": label, "cell": cell} for label, cell in _spec(worker) if cell["text"] != "–"])
         keys = {worker.uid: worker.worker_key}
         self._held.show(rows=[leases.row(self.visitor, each, keys, self._now) for each in self._leases])
-        self._timeline.show(entries=story.of_thread(self._facts, keys))
+        self._timeline.show(
+            entries=story.of_thread(self._facts, keys), back=self._pages.back, more=self._pages.more
+        )  # fmt: skip
 
+    def _read(self, caller: Caller) -> Op[tuple[Worker, list[LeaseRow], list[Fact], datetime]]:
+        uid = parse_euid(self.path["euid"])
+        worker = yield from caller.store.worker(caller.tenant, uid=uid)
+        if worker is None:
+            raise NotFound("There is no such worker.", "Check its EUID; what belongs to another tenant cannot be seen.")
+        held = yield from ops.leases(caller, LeaseStatus.ACTIVE, worker=worker, limit=50)
+        after, many = self._pages.window(worker.seq)
+        facts = yield from ops.facts(caller, uid, after_seq=after, limit=many)
+        return worker, held, facts, (yield from clock.now(caller))
 
-def _read(caller: Caller, uid: int) -> Op[tuple[Worker, list[LeaseRow], list[Fact], datetime]]:
-    worker = yield from caller.store.worker(caller.tenant, uid=uid)
-    if worker is None:
-        raise NotFound("There is no such worker.", "Check its EUID; what belongs to another tenant cannot be seen.")
-    held = yield from ops.leases(caller, LeaseStatus.ACTIVE, worker=worker, limit=50)
-    facts = yield from ops.facts(caller, uid, after_seq=max(0, worker.seq - story.MOST))
-    return worker, held, facts, (yield from clock.now(caller))
+    async def _turn(self, way: str) -> None:
+        self._pages.leaf(str(way))
+        await self.page.refresh()
 
 
 def _spec(worker: Worker) -> list[tuple[str, Any]]:
