@@ -8,11 +8,12 @@ export default {
         <label :for="'tn-filter-' + field.name">{{ field.label }}</label>
         <select v-if="field.options" :id="'tn-filter-' + field.name" :name="field.name" :value="chosen[field.name] || ''" @change="change(field.name, $event.target.value)">
           <option value="">{{ field.any || 'any' }}</option><option v-for="[value, words] in field.options" :key="value" :value="value">{{ words }}</option></select>
-        <input v-else :id="'tn-filter-' + field.name" :name="field.name" :value="chosen[field.name] || ''" autocomplete="off" :placeholder="field.any || 'any'" maxlength="200" @change="change(field.name, $event.target.value)">
+        <input v-else :id="'tn-filter-' + field.name" :name="field.name" :value="field.name in typing ? typing[field.name] : chosen[field.name] || ''" autocomplete="off" :placeholder="field.any || 'any'" maxlength="200" @input="typing[field.name] = $event.target.value" @change="change(field.name, $event.target.value)">
       </div>
-      <button v-if="narrowed" type="button" class="tn-button is-small" @click="choose({})">Clear</button>
+      <button v-if="narrowed" type="button" class="tn-button is-small" @click="clear">Clear</button>
     </form>`,
-  data: () => ({ chosen: {} }),
+  // What is being typed is the person's until it is sent, whatever the server says meanwhile.
+  data: () => ({ chosen: {}, typing: {} }),
   watch: {
     values: { immediate: true, handler(values) {
       this.chosen = { ...values };
@@ -25,7 +26,12 @@ export default {
   },
   methods: {
     change(name, value) {
+      delete this.typing[name];
       this.choose({ ...this.chosen, [name]: value.trim() });
+    },
+    clear() {
+      this.typing = {};
+      this.choose({});
     },
     // What was chosen counts from here on, before the server has answered: the next choice adds to it.
     choose(chosen) {
