@@ -131,8 +131,9 @@ def dead_letters(
     tenant: int, subscription: int, limit: int, before: int, *, open_only: bool
 ) -> Op[list[EventDeadLetter]]:
     """Dead letters of a subscription, newest first."""
-    params = {"tenant": tenant, "subscription": subscription, "limit": limit, "before": before, "open_only": open_only}
-    return [_dead_letter(row) for row in (yield Statement("event_dead_letters", params))]
+    params = {"tenant": tenant, "subscription": subscription, "limit": limit, "before": before}
+    name = "open_event_dead_letters" if open_only else "event_dead_letters"
+    return [_dead_letter(row) for row in (yield Statement(name, params))]
 
 
 def dead_letter(tenant: int, uid: int) -> Op[EventDeadLetter | None]:

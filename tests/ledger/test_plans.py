@@ -21,6 +21,15 @@ select 2 ^ 40 + n / 20 * 2, n %% 20 + 1, %s, now(),
 from generate_series(0, %s - 1) n
 """
 
+#: A crowd that was decided on, and two of the oldest that were not.
+_GIVEN_UP = """
+insert into tenure.event_dead_letter (uid, tenant, subscription, position, thread, fact_seq, type, status, code, attempts,
+    first_failed_at, opened_at, resolved_at, resolved_by, resolved_seq)
+select 2 ^ 42 + 2 * n, %(tenant)s, %(subscription)s, n, 2 ^ 40, 1, 'hold.placed', case when n > 2 then 'IGNORED' else 'OPEN' end,
+    'http_422', 1, now(), now(), case when n > 2 then now() end, case when n > 2 then 'user:ada' end, case when n > 2 then 1 end
+from generate_series(1, 20000) n
+"""
+
 
 @pytest.fixture(scope="module")
 def crowded(shared_database: str) -> Iterator[tuple[psycopg.Connection[Any], Post]]:
@@ -194,3 +203,17 @@ def test_a_request_that_came_before_is_found_by_the_name_and_the_key(
 
     assert (plan.misdeeds(), plan.indexes("fact")) == ([], {"fact_idempotency"})
     assert plan.rows_read() == 1
+
+
+def test_a_page_of_what_was_given_up_is_all_that_is_read(crowded: tuple[psycopg.Connection[Any], Post]) -> None:
+    connection, post = crowded
+    asked = {"subscription": post.standing().subscription.uid, "tenant": post.client.caller.tenant, "before": 2**62}
+    connection.execute("set session_replication_role = replica")
+    connection.execute(_GIVEN_UP, asked)
+    connection.execute("set session_replication_role = origin")
+    connection.execute("analyze tenure.event_dead_letter")
+
+    for name, many in (("open_event_dead_letters", 2), ("event_dead_letters", 51)):
+        plan = plan_of(connection, name, **asked, limit=51)
+        assert plan.misdeeds() == []
+        assert plan.rows_read({"event_dead_letter"}) == many, name

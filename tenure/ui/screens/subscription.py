@@ -51,6 +51,7 @@ _NO_FAILURES = {
     "title": "Nothing failed of late",
     "text": "Attempts that the receiver did not confirm are listed here.",
 }
+_WAITING = {"thread": "Threads", "correlation": "Groups"}
 _WHICH = [("open", "open"), ("all", "resolved, too")]
 
 
@@ -228,7 +229,8 @@ def _tiles(standing: SubscriptionStanding, failed: Sequence[Delivery]) -> list[d
         {"label": "Positions behind", "cell": cells.number(standing.behind)},
         {"label": "Delivered", "cell": cells.number(standing.delivered)},
         {"label": "Attempts that failed", "cell": cells.number(standing.failed)},
-        {"label": "Threads that wait", "cell": cells.number(standing.parked), "tone": "warn" if standing.parked else None},
+        {"label": f"{_WAITING[standing.subscription.spec.group_by]} that wait", "cell": cells.number(standing.parked),
+         "tone": "warn" if standing.parked else None},
         {"label": "Given up", "cell": cells.number(standing.open_dead_letters),
          "tone": "bad" if standing.open_dead_letters else None},
     ]  # fmt: skip
@@ -261,14 +263,13 @@ def _delivery(number: int, delivery: Delivery) -> dict[str, Any]:
 
 def _about(standing: SubscriptionStanding) -> list[dict[str, Any]]:
     row, spec = standing.subscription, standing.subscription.spec
-    plain = spec.model_dump()
     backoff = spec.backoff
     told = [
         ("Subscription", cells.mono(euid.format_euid(euid.SUBSCRIPTION, row.uid))),
         ("To", cells.mono(getattr(spec.destination, "url", wording.where(spec.destination)))),
         ("Wants", cells.text(wording.wants(standing))),
         ("Lane", cells.text(f"delayed by {spec.window_seconds} s" if spec.window_seconds else str(spec.lane))),
-        ("In order by", cells.text(plain["group_by"]) if "group_by" in plain else None),
+        ("In order by", cells.text(spec.group_by)),
         ("What is refused", cells.text("is given up, and the others go on" if spec.on_poison == "skip" else "stops it")),
         ("Attempts at most", cells.text(spec.max_attempts)),
         ("Between attempts", cells.text(f"{age(backoff.initial_delay_seconds)} to {age(backoff.max_delay_seconds)}")),

@@ -1,5 +1,5 @@
 -- Dead letters of a subscription, newest first.
 -- Index `event_dead_letter_newest`.
 select d.* from tenure.event_dead_letter d
-where d.subscription = %(subscription)s and d.tenant = %(tenant)s and d.uid < %(before)s and (not %(open_only)s or d.status = 'OPEN')
+where d.subscription = %(subscription)s and d.tenant = %(tenant)s and d.uid < %(before)s
 order by d.uid desc limit %(limit)s
