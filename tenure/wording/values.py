@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from datetime import datetime
 from typing import Any
 
@@ -11,6 +12,7 @@ from tenure.model.queue import RetryPolicy
 from tenure.sdk.public_form import public
 
 NOTHING = "–"
+_INSTANT = re.compile(r"\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?\+00:00")
 _STEPS = ((86400, "d"), (3600, "h"), (60, "m"))
 
 
@@ -40,6 +42,11 @@ def listed(value: Any) -> str:
 
 def _named(value: Any) -> bool:
     return isinstance(value, dict) and isinstance(value.get("worker_key"), str)
+
+
+def to_the_second(text: str) -> str:
+    """A sentence of ours with its times as people read them: ``2026-11-28 10:32:30Z``."""
+    return _INSTANT.sub(lambda found: found[0][:19].replace("T", " ") + "Z", text)
 
 
 def age(seconds: float | None) -> str:

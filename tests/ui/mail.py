@@ -12,7 +12,7 @@ from tests.ui.laboratory import Laboratory
 from tests.ui.waiting import until
 
 GOOD, PICKY, AWAY, RESTING = "shop", "picky", "away", "archive"
-_GIVEN_UP = 3
+_QUEUE, _GIVEN_UP = "told", 3
 
 
 @contextmanager
@@ -24,6 +24,7 @@ def mailbox(client: Tenure, lab: Laboratory) -> Iterator[Receiver]:
         away = Receiver()
         away.up()
         away.down()
+        client.define_queue(_QUEUE, dispatch_priority=1)
         _subscribe(client, GOOD, good.url, ["hold.placed", "hold.released"])
         _subscribe(client, PICKY, picky.url, ["hold.placed"], max_attempts=1)
         _subscribe(client, AWAY, away.url, ["hold.placed"], max_attempts=1000)
@@ -33,7 +34,7 @@ def mailbox(client: Tenure, lab: Laboratory) -> Iterator[Receiver]:
         )  # fmt: skip
         client.pause_subscription(RESTING, reason="the disk is being moved")
         for number in range(_GIVEN_UP):
-            subject = client.submit(queue_key="qc/manual", name=f"told {number}").subject
+            subject = client.submit(queue_key=_QUEUE, name=f"told {number}").subject
             client.hold(subject, reason="to be told of")
         until(lambda: client.subscription(PICKY).open_dead_letters == _GIVEN_UP)
         until(lambda: client.subscription(AWAY).failures)
@@ -45,6 +46,6 @@ def mailbox(client: Tenure, lab: Laboratory) -> Iterator[Receiver]:
 
 def _subscribe(client: Tenure, name: str, url: str, types: list[str], **more: Any) -> None:
     client.define_subscription(
-        name, actor=f"service:{name}", filter={"types": types},
+        name, actor=f"service:{name}", filter={"types": types, "queues": [_QUEUE]},
         destination={"kind": "webhook", "url": url, "allow_private": True, "timeout_seconds": 5}, **more,
     )  # fmt: skip

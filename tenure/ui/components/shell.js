@@ -143,7 +143,8 @@ export default {
         if (place) this.visit(place.href);
       } else if (key === "g") {
         this.going = true;
-        setTimeout(() => (this.going = false), 1500);
+        clearTimeout(this.gone);
+        this.gone = setTimeout(() => (this.going = false), 1500);
       }
     },
     search() {

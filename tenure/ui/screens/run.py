@@ -26,7 +26,7 @@ from tenure.ui.screen import Screen
 from tenure.ui.screens import approvals, run_story, runs
 from tenure.ui.screens.paging import Pages
 from tenure.ui.screens.subject import NOTHING_IN_THE_WAY, reason_told
-from tenure.wording.values import NOTHING, listed
+from tenure.wording.values import NOTHING, listed, to_the_second
 
 
 class RunScreen(Screen):
@@ -187,7 +187,9 @@ def _reason(reason: Reason) -> dict[str, Any]:
     failed = reason.code == "run_ended" and reason.evidence.get("status") == "FAILED"
     return told | {
         "blocking": reason.blocking or failed,
-        "evidence": [[n.replace("_", " "), w] for n, v in reason.evidence.items() if (w := listed(v)) != NOTHING],
+        "evidence": [
+            [n.replace("_", " "), w] for n, v in reason.evidence.items() if (w := to_the_second(listed(v))) != NOTHING
+        ],
     }
 
 

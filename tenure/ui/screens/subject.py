@@ -31,7 +31,7 @@ from tenure.ui.components.timeline import Timeline
 from tenure.ui.screen import Screen
 from tenure.ui.screens import family, story
 from tenure.ui.screens.paging import ThreadPages
-from tenure.wording.values import listed, shown
+from tenure.wording.values import listed, shown, to_the_second
 
 _LEASES = [
     {"key": "lease", "label": "Lease"}, {"key": "worker", "label": "Worker"},
@@ -224,8 +224,9 @@ NOTHING_IN_THE_WAY: dict[str, Any] = {
 def reason_told(reason: Reason) -> dict[str, Any]:
     """A reason as the component shows it."""
     return {
-        "code": reason.code, "message": shown(reason.message), "remedy": shown(reason.remedy), "blocking": reason.blocking,
-        "evidence": [[name.replace("_", " "), listed(value)] for name, value in reason.evidence.items()],
+        "code": reason.code, "message": to_the_second(shown(reason.message)), "remedy": shown(reason.remedy),
+        "blocking": reason.blocking,
+        "evidence": [[name.replace("_", " "), to_the_second(listed(value))] for name, value in reason.evidence.items()],
     }  # fmt: skip
 
 
@@ -257,7 +258,7 @@ def _envelope(standing: Standing) -> list[dict[str, Any]]:
         ("Due", cells.until(env.due_at) if env.due_at else None),
         ("Slots", cells.text(f"{env.slots_free} free, {env.slots_done} done of {env.slots_total}") if env.shared else None),
         ("Not for", cells.text(_barred(standing)) if env.barred_workers or env.barred_principals else None),
-        ("Hold", cells.text(env.hold_state)),
+        ("Hold", cells.text(str(env.hold_state).lower().replace("_", " "))),
         ("Cancel requested", cells.text(env.cancel_requested) if env.cancel_requested else None),
         ("Site", cells.text(env.site) if env.site else None),
         ("Platform", cells.text(env.platform) if env.platform else None),

@@ -50,17 +50,16 @@ class WorkerScreen(Screen):
             title=self.title, mono=True, above={"href": places.WORKERS, "label": "Workers"}, acts=[]
         )
         self._heading.when("act", lambda name: self.page.ask(on_workers.change(self.visitor, self._worker, name)))
-        with block("tn-columns"):
-            with block(""):
-                with section("As it registered", card=True):
-                    self._spec = Properties(fields=[])
-                with section("Active leases") as box:
-                    box.classes(remove="tn-section")
-                    self._held = Listing(
-                        label="Active leases", columns=leases.COLUMNS, rows=[], walk=True, selected=[],
-                        empty={"title": "It holds nothing", "text": "What it claims is listed here."},
-                    )  # fmt: skip
-                    self._held.when("act", lambda act: leases.expire(self, self._leases, act["key"], self._now))
+        with section("Active leases") as box:
+            box.classes(remove="tn-section")
+            self._held = Listing(
+                label="Active leases", columns=leases.COLUMNS, rows=[], walk=True, selected=[],
+                empty={"title": "It holds nothing", "text": "What it claims is listed here."},
+            )  # fmt: skip
+            self._held.when("act", lambda act: leases.expire(self, self._leases, act["key"], self._now))
+        with block("tn-section"), block("tn-columns"):
+            with block(""), section("As it registered", card=True):
+                self._spec = Properties(fields=[])
             with block(""), section("History", card=True):
                 self._timeline = Timeline(label="History, newest first", entries=[])
                 self._timeline.when("turn", self._turn)

@@ -37,6 +37,7 @@ _EMPTY = {
     "text": "A worker is a process, an instrument or a person that takes work from queues. Start one:",
     "code": "tenure worker MODULE:APP",
 }
+_NO_LIMIT = 1_000_000
 _ORDER = (WorkerStatus.ONLINE, WorkerStatus.DRAINING, WorkerStatus.OFFLINE, WorkerStatus.DISABLED)
 
 
@@ -77,7 +78,7 @@ class Workers(Screen):
             "cells": [
                 cells.mono(worker.worker_key, href=places.worker(worker.uid), sub=about(worker)),
                 cells.state(status, sub=worker.disabled_reason), cells.since(worker.heartbeat_at),
-                cells.text(f"{self._live.get(worker.uid, 0)} of {worker.max_concurrent_leases:,}"),
+                cells.text(_of(self._live.get(worker.uid, 0), worker.max_concurrent_leases)),
                 cells.text(", ".join(worker.capabilities)), cells.text(scopes(worker)),
             ],
         }  # fmt: skip
@@ -86,6 +87,11 @@ class Workers(Screen):
         for worker in self._workers:
             if str(worker.uid) == act["key"]:
                 self.page.ask(on_workers.change(self.visitor, worker, act["name"]))
+
+
+def _of(live: int, limit: int) -> str:
+    """How many leases of how many; where the limit is none to speak of, how many."""
+    return f"{live} of {limit:,}" if limit < _NO_LIMIT else f"{live}"
 
 
 def about(worker: Worker) -> str:
