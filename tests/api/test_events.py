@@ -113,7 +113,7 @@ def test_what_happens_is_told_while_it_happens(site: Site) -> None:
 
 def test_after_a_break_it_goes_on_exactly_where_it_was(site: Site) -> None:
     start = site.admin.get("/facts")["position"]
-    for _ in range(100):
+    for _ in range(30):
         site.admin.submit()
     with stream(site, after=start) as first:
         until(lambda: len(first.events) == 30)
