@@ -12,7 +12,7 @@ from tenure.agent.doorbell import script
 from tenure.demo.hpc.slurm import SlurmCluster
 from tenure.demo.hpc.stage import Manners, Node, Server
 from tests.hpc.bench import counted_programs
-from tests.hpc.house import one_job_each, submit, wait_until
+from tests.hpc.house import one_job_each, state_of, submit, wait_until
 
 #: An hour between two questions: whatever comes sooner was rung for.
 _SELDOM = {"fastest_seconds": 3600, "slowest_seconds": 3600, "rung_seconds": 0.2}
@@ -88,7 +88,7 @@ def test_a_bell_that_nobody_hears_delays_no_job_and_loses_nothing(node: Node, cl
     deaf = cluster.run("sbatch", "--parsable", "--wrap=true", "--mem=16").strip()
 
     for each in (job, deaf):
-        wait_until("it ends", lambda each=each: _state(cluster, each) == "COMPLETED")  # type: ignore[misc]
+        wait_until("it ends", lambda each=each: state_of(cluster, each) == "COMPLETED")  # type: ignore[misc]
     # A Prolog that fails takes the node away.
     wait_until("all nodes are free", lambda: set(cluster.states().values()) == {"idle"})
     assert not (node.folder / "state" / "bell").exists()
@@ -96,7 +96,3 @@ def test_a_bell_that_nobody_hears_delays_no_job_and_loses_nothing(node: Node, cl
     node.start_agent()
     assert held.ended()["projection_state"] == "succeeded"
     one_job_each(held)
-
-
-def _state(cluster: SlurmCluster, job: str) -> str:
-    return cluster.run("squeue", "-a", "-t", "all", "-h", "-o", "%T", "-j", job).strip()
