@@ -159,7 +159,7 @@ def test_no_answer_but_what_is_documented(
     if isinstance(case.body, dict) and isinstance(case.body.get("events"), list):
         case.body = {**case.body, "events": case.body["events"][:100]}  # of those who do not say who they are, 64 KiB
     sent = {"base_url": fuzzed.server.url, "headers": {"Authorization": f"Bearer {fuzzed.admin.secret}"}}
-    if case.operation.path.startswith(REMOTE) and case.operation.method.upper() == "POST" and _of_a_node(case):
+    if case.operation.path.startswith(REMOTE) and _of_a_node(case):
         sent["headers"] = {"Authorization": f"Bearer {fuzzed.emitter}"}
     if case.operation.path == f"{PREFIX}/events":
         _stream(case, session, sent)
@@ -174,7 +174,7 @@ def test_no_answer_but_what_is_documented(
 
 def _of_a_node(case: schemathesis.Case) -> bool:
     """Whether only a management node may ask it."""
-    return "/events" in case.operation.path or case.operation.path.endswith("/poll")
+    return "/events" in case.operation.path or case.operation.path.endswith(("/poll", "/node"))
 
 
 def _stream(case: schemathesis.Case, session: requests.Session, sent: dict[str, Any]) -> None:
