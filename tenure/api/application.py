@@ -23,6 +23,7 @@ from tenure.api.routes import (
     remote_events,
     remote_nodes,
     remote_submissions,
+    retention,
     runs,
     schedules,
     server,
@@ -49,7 +50,13 @@ _ROUTERS = (
 
 # Put together once for a process: FastAPI works each route out when it is first asked for.
 _KERNEL = APIRouter()
-for _router in (remote_nodes.router, remote_submissions.router, remote_events.router, subscriptions.router):
+for _router in (
+    remote_nodes.router,
+    remote_submissions.router,
+    remote_events.router,
+    subscriptions.router,
+    retention.router,
+):
     _KERNEL.include_router(_router)
 for _router in _ROUTERS:
     _KERNEL.include_router(_router, prefix=PREFIX)

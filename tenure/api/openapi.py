@@ -40,6 +40,7 @@ _TAGS = [
     ("runs", "Runs of workflows: start, look at, steer; and the schedules that start them."),
     ("remote", "Submissions to execution stacks of somebody else: the product's side, and the node's (S5)."),
     ("ledger", "Every change of anything, as a sequence to read or to follow."),
+    ("retention", "How long what is no fact is kept."),
     ("subscriptions", "Which events leave, where to, and what each subscription gave up."),
     ("session", "Signing in and out, and who one is."),
     ("identity", "Who may act: principals, their roles and their access tokens."),

@@ -55,6 +55,7 @@ SUBSCRIPTION_TESTED = "subscription.tested"
 SUBSCRIPTION_STOPPED = "subscription.stopped"
 EVENT_DEAD_LETTERED = "subscription.dead_lettered"
 EVENT_DEAD_LETTER_RESOLVED = "subscription.dead_letter_resolved"
+RETENTION_SET = "tenant.retention_set"
 GIVE_UP_REQUESTED = "subscription.give_up_requested"
 
 _OBJECT: dict[str, Any] = {"type": "object"}
@@ -164,6 +165,8 @@ _TYPES = (
              _schema(("dead_letter", "resolution"), dead_letter=_INT, resolution=_TEXT, reason=_TEXT), safe=("resolution",)),
     FactType(GIVE_UP_REQUESTED, "give_up_event", "system", "review",
              _schema(("position", "event", "reason"), position=_INT, event=_TEXT, reason=_TEXT), safe=("event",)),
+    FactType(RETENTION_SET, "set_retention", "governance", "update",
+             _schema(("kind", "days"), kind=_TEXT, days=_INT, reason=_TEXT), safe=("kind", "days")),
     # The facts of a run, as tenure.flow.model.facts has them.
     FactType("run.started", "start_run", "flow", "birth", _schema(("workflow", "version"), workflow=_TEXT, version=_INT)),
     FactType("run.results_adopted", "retry_run", "flow", "update", _schema()),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from datetime import datetime
 
 from tenure.model.errors import AlreadyExists
 from tenure.model.fact import Fact
@@ -143,6 +144,11 @@ class MemoryRemote(Room):
         """See ``RemoteStorage.known_events``."""
         inbox = self._data.inbox
         return {event: inbox[tenant, *event].content_hash for event in events if (tenant, *event) in inbox}
+
+    @operation
+    def inbox_cleared(self, tenant: int) -> datetime | None:
+        """See ``RemoteStorage.inbox_cleared``."""
+        return None
 
     @operation
     def write(self, writing: Writing) -> bool:

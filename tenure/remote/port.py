@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Protocol
 
 from tenure.model.fact import Fact
@@ -103,6 +104,10 @@ class RemoteStorage(Protocol):
 
     def known_events(self, tenant: int, events: Sequence[tuple[str, str]]) -> Op[Mapping[tuple[str, str], bytes]]:
         """Of these, the events that were taken in before, with the SHA-256 of what they said."""
+        ...
+
+    def inbox_cleared(self, tenant: int) -> Op[datetime | None]:
+        """Up to when the ids of events may be gone by retention; None where none is."""
         ...
 
     def write(self, writing: Writing) -> Op[bool]:

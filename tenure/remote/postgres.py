@@ -145,6 +145,11 @@ class PostgresRemote:
         found = yield Statement("known_events", params)
         return {(row["source"], row["message_id"]): bytes(row["content_hash"]) for row in found}
 
+    def inbox_cleared(self, tenant: int) -> Op[datetime | None]:
+        """See ``RemoteStorage.inbox_cleared``."""
+        found = yield Statement("inbox_cleared", {"tenant": tenant})
+        return found[0]["until"] if found else None
+
     def write(self, writing: Writing) -> Op[bool]:
         """See ``RemoteStorage.write``."""
         born = [_plain(row, _SUBMISSION) for uid, row in writing.submissions.items() if uid in writing.born]

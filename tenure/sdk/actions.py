@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, TypeVar,
 from tenure.engine.caller import Caller
 from tenure.sdk import operations as ops
 from tenure.sdk import remote as border
+from tenure.sdk import retention as kept
 from tenure.sdk import runs as flow
 from tenure.sdk import subscriptions as events
 from tenure.sdk.http.operations import remote
@@ -164,6 +165,10 @@ class Actions:
     event_dead_letters = Action(events.event_dead_letters)
     redeliver_event = Action(events.redeliver_event)
     ignore_event = Action(events.ignore_event)
+
+    retention = Action(kept.retention)
+    set_retention = Action(kept.set_retention)
+    clean = Action(kept.clean)
 
     define_node = Action(border.define_node)
     node = Action(border.node)

@@ -51,6 +51,7 @@ WHO_MAY = {
     "resume_subscription": ADMINISTER, "remove_subscription": ADMINISTER, "rotate_signing_key": ADMINISTER,
     "test_subscription": ADMINISTER, "redeliver_event": ADMINISTER, "ignore_event": ADMINISTER,
     "explain_subscription": ADMINISTER, "list_waiting_events": ADMINISTER, "give_up_event": ADMINISTER,
+    "list_retention": ADMINISTER, "set_retention": ADMINISTER,
     "list_principals": ADMINISTER, "create_principal": ADMINISTER, "get_principal": ADMINISTER,
     "change_principal": ADMINISTER, "set_password": ADMINISTER,
     "list_nodes": ADMINISTER, "get_node": ADMINISTER, "define_node": ADMINISTER,

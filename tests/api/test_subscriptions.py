@@ -158,3 +158,16 @@ def test_a_server_sends_events_itself(site: Site, boss: Documented) -> None:
         receiver.wait_for(1)
     assert receiver.taken[0]["type"] == "tenure.queue.defined"
     act(boss, "remove-subscription", name="served")
+
+
+def test_how_long_is_kept_what_is_no_fact(boss: Documented) -> None:
+    shown = boss.request("GET", f"{LEDGER}/retention").json()["items"]
+    assert [(each["kind"], each["days"], each["set_seq"]) for each in shown] == [
+        ("inbox", 90, None),
+        ("delivery", 30, None),
+    ]
+    asked = {"kind": "inbox", "days": 180, "reason": "a slow sender", "idempotency_key": "r"}
+    first = act(boss, "set-retention", **asked).json()
+    assert (first["days"], act(boss, "set-retention", **asked).json()) == (180, first)
+    assert act(boss, "set-retention", **(asked | {"days": 10})).json()["code"] == "idempotency_conflict"
+    assert act(boss, "set-retention", kind="inbox", days=3).status_code == 400

@@ -108,3 +108,16 @@ def test_an_event_that_fails_is_shown_explained_and_given_up(tenure, receiver, d
     (letter,) = tenure("subscription", "deadletters", "shop", "--json").lines
     assert letter["code"] == "given_up_by_hand"
     assert tenure("subscription", "waiting", "shop").out.strip() == "Nothing waits."
+
+
+def test_how_long_is_kept_what_is_no_fact(tenure):
+    assert [(r["kind"], r["days"]) for r in tenure("retention", "list", "--json").lines] == [
+        ("inbox", 90),
+        ("delivery", 30),
+    ]
+    assert tenure("retention", "set", "inbox", "--days", "180", "--reason", "a slow sender").code == 0
+    assert "180" in tenure("retention", "list").out
+    refused = tenure("retention", "set", "inbox", "--days", "3")
+    assert (refused.code, "7 to 3650 days" in refused.err) == (1, True)
+    assert tenure("retention", "set", "facts", "--days", "30").code == 1
+    assert tenure("retention", "clean", "--json").json == {"removed": 0}

@@ -69,7 +69,8 @@ _VALUES = {
 }  # fmt: skip
 _WANTED = {
     ("run", "status"): "'RUNNING'", ("delivery", "outcome"): "'failed'", ("event_dead_letter", "status"): "'OPEN'",
-    ("runtime_lease", "name"): "random()::text",
+    ("runtime_lease", "name"): "random()::text", ("retention", "kind"): "'inbox'", ("cleared", "kind"): "'inbox'",
+    ("retention", "days"): "7",
 }  # fmt: skip
 
 

@@ -217,3 +217,28 @@ def test_a_page_of_what_was_given_up_is_all_that_is_read(crowded: tuple[psycopg.
         plan = plan_of(connection, name, **asked, limit=51)
         assert plan.misdeeds() == []
         assert plan.rows_read({"event_dead_letter"}) == many, name
+
+
+@pytest.mark.parametrize(("kind", "index"), [("inbox", "inbox_kept"), ("delivery", "delivery_kept")])
+def test_a_batch_of_what_is_kept_no_longer_is_found_by_its_age(
+    crowded: tuple[psycopg.Connection[Any], Post], kind: str, index: str
+) -> None:
+    connection, post = crowded
+    columns = {
+        "inbox": "(tenant, source, message_id, content_hash, actor, received_at)"
+        " select %s, 'bus', n::text, sha256('x'), 'user:ada'",
+        "delivery": "(tenant, subscription, position, thread, attempts, outcome, code, at)"
+        " select %s, 1, n, n, 1, 'failed', 'http_500'",
+    }  # fmt: skip
+    with connection.transaction(force_rollback=True):
+        for tenant in (post.client.caller.tenant, 1):
+            connection.execute(
+                f"insert into tenure.{kind} {columns[kind]}, now() - make_interval(days => n / 200)"
+                " from generate_series(1, 30000) n",
+                [tenant],
+            )
+        connection.execute(f"analyze tenure.{kind}")
+        plan = plan_of(connection, f"clean_{kind}", tenant=post.client.caller.tenant, limit=100)
+    assert [n["Node Type"] for n in plan.scans({kind}) if n["Node Type"] == "Seq Scan"] == []
+    assert index in {n.get("Index Name") for n in plan.scans({kind})}
+    assert plan.rows_read({kind}) <= 2 * 100

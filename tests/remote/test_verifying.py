@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import psycopg
@@ -49,6 +50,25 @@ def owner(client: Tenure, migrated_database: str) -> Iterator[Connection]:
 def test_what_is_sound_is_clean_and_counted(client: Tenure) -> None:
     report = client.verify()
     assert (report.found, report.submissions) == ({}, 1)
+
+
+def test_what_retention_removed_is_not_missed_and_an_event_that_comes_again_after_it_changes_nothing(
+    client: Tenure, owner: Connection
+) -> None:
+    (data,) = owner.execute(
+        "select data from tenure.fact where type = 'execution_event.received' and data ->> 'state' = 'running'"
+    ).fetchall()[0]
+    with Tenure(client.settings.dsn, clock=lambda: datetime.now(UTC) + timedelta(days=91)) as later:
+        assert later.clean() == 3
+        assert later.verify().found == {}
+        (submission,) = later.submissions()
+        again = later.receive_events([{
+            "tenant_id": "default", "workspace_id": "ws", "job_id": "job", "submission_id": submission.submission_id,
+            "trace_id": "t", "execution_id": data["execution_id"], "occurred_at": "2026-01-05T12:00:00Z",
+            "event_id": "running", "state": "running", "scheduler_ref": {"slurm_job_id": "1"},
+        }])  # fmt: skip
+        assert [type(each).__name__ for each in again] == ["InvalidTransition"]
+        assert later.verify().found == {}
 
 
 FORGERIES = {

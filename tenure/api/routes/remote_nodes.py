@@ -14,6 +14,7 @@ from tenure.api.hanging_up import hung_up
 from tenure.api.live.waiting import Waiting
 from tenure.api.schemas.page import Page
 from tenure.api.schemas.remote import NodeBody
+from tenure.api.sweeping import Sweeping
 from tenure.model.principal import Identity
 from tenure.remote.engine import nodes
 from tenure.remote.engine.polling import poll
@@ -71,6 +72,8 @@ async def poll_node(node: Node, body: NodePoll, request: Request, identity: Node
         waiting: Waiting = request.app.state.waiting
         seconds = min(body.wait_seconds, looking.latest.renew_within_seconds)
         await waiting.until_taken(identity, [queue_key_of(node)], seconds, looking.look, hung_up(request))
+    sweeping: Sweeping = request.app.state.sweeping
+    await sweeping.clean(identity)
     return Answer(looking.latest.wire())
 
 

@@ -13,13 +13,16 @@ import secrets
 import socket
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
+from tenure.engine.caller import Caller
 from tenure.engine.logging import where
 from tenure.ledger.destinations.making import Maker
 from tenure.ledger.horizon import Horizon
 from tenure.ledger.relaying import books
 from tenure.ledger.relaying.leader import Leader, Perform
+from tenure.ledger.retention import Cleaning
 from tenure.ledger.rows import Watched
 from tenure.model.errors import TenureError
 
@@ -50,6 +53,7 @@ class Relay:
         self._perform = perform
         self._makers = makers or {}
         self._horizon = Horizon()
+        self._cleaning = Cleaning()
         self._leaders: dict[int, Leader] = {}
         self._turns: dict[int, asyncio.Task[bool]] = {}
         self._more = asyncio.Event()
@@ -110,6 +114,7 @@ class Relay:
         safe = await self._perform(self._horizon.look)
         watched = await self._perform(lambda _: books.watch(self.settings.tenant))
         await self._keep(watched)
+        await self._clean(watched)
         for each in watched:
             leader = await self._leader(each)
             if leader is not None and each.uid not in self._turns and leader.wants(each, safe):
@@ -156,6 +161,13 @@ class Relay:
             kept = await self._perform(lambda _: books.renew(aging, self.holder, ttl))
             for uid in set(aging) - kept:
                 await self._drop(uid)
+
+    async def _clean(self, watched: list[Watched]) -> None:
+        """Remove what is kept no longer of the tenants whose subscriptions it leads, every few minutes."""
+        for tenant, key in {(each.tenant, each.tenant_key) for each in watched if each.uid in self._leaders}:
+            if self._cleaning.due(tenant):
+                caller = partial(Caller, tenant=tenant, actor=books.ACTOR, tenant_key=key)
+                await self._perform(lambda store, caller=caller: self._cleaning.clean(caller(store)))  # type: ignore[misc]
 
     async def _leader(self, watched: Watched) -> Leader | None:
         """Who leads it here, if anybody: a lease that nobody holds is taken."""

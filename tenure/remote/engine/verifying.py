@@ -68,7 +68,11 @@ def _checked(
     chain.extend(facts)
     found = [*chain.divergences(row.seq, row.head), *_command(row, facts), *_projection(row, facts, of_subject)]
     found += _executions(row, facts, executions)
-    events = [(source_of(row), str(fact.idempotency_key)) for fact in facts if fact.type == ft.EVENT_RECEIVED]
+    cleared = yield from remote.storage.inbox_cleared(row.tenant)
+    events = [
+        (source_of(row), str(fact.idempotency_key)) for fact in facts
+        if fact.type == ft.EVENT_RECEIVED and (cleared is None or fact.at > cleared)
+    ]  # fmt: skip
     known = (yield from remote.storage.known_events(row.tenant, events)) if events else {}
     found += [
         _divergence("event_not_in_inbox", row, f"Event {event_id} was taken in, and the inbox does not know it.")

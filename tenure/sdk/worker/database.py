@@ -14,6 +14,7 @@ from tenure.flow.engine.registering import register_all
 from tenure.flow.engine.ticking import due_in, tick
 from tenure.flow.model.builder import Workflow
 from tenure.flow.postgres import flow_on
+from tenure.ledger.retention import Cleaning
 from tenure.model import euid
 from tenure.model.errors import AlreadyExists
 from tenure.model.queue import QueuePolicy
@@ -56,6 +57,7 @@ class DatabaseTransport:
         self._transacting: Transacting | None = None
         self.hints = Hints()
         self._asked_at = 0.0
+        self._cleaning = Cleaning()
 
     async def enroll(self, spec: WorkerSpec, policies: Sequence[QueuePolicy]) -> Worker:
         """See ``Transport.enroll``; the tenant is made, too, where it is not there."""
@@ -143,7 +145,10 @@ class DatabaseTransport:
 
     async def sweep(self) -> int:
         """See ``Transport.sweep``: of every queue, so that nothing stays RUNNING for ever, whoever serves it."""
-        return len(await self._keeping.attempt(lambda: expire.sweep(self._caller, None, _SWEEP)))
+        swept = len(await self._keeping.attempt(lambda: expire.sweep(self._caller, None, _SWEEP)))
+        if self._cleaning.due(self._caller.tenant):
+            await self._keeping.attempt(lambda: self._cleaning.clean(self._caller))
+        return swept
 
     @property
     def transacting(self) -> Transacting:
