@@ -75,6 +75,13 @@ def test_a_submission_takes_as_many_statements_however_much_was_refused(get, sen
     assert counted[0] == counted[1] <= 20, counted
 
 
+def test_a_subscription_takes_few_statements(get, sent, mail):
+    get("/ui/subscriptions/picky").raise_for_status()
+    sent.clear()
+    assert "hold.placed" in get("/ui/subscriptions/picky").text
+    assert len(_own(sent)) <= 20, sent
+
+
 def test_a_run_takes_as_many_statements_however_many_items_it_has(get, sent, client, lab):
     client.define_workflow(Workflow("each", queue=QUEUE).map("item", "$.input.items", max_parallel=1000))
     taken = []

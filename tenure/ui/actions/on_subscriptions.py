@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from tenure.engine.caller import Caller
-from tenure.ledger import dead_letters, subscriptions
+from tenure.ledger import dead_letters, subscriptions, waiting
 from tenure.ledger.rows import EventDeadLetter
 from tenure.model import euid
 from tenure.model.errors import TenureError
@@ -35,8 +35,10 @@ def resume(visitor: Visitor, name: str) -> Action:
 def test(visitor: Visitor, name: str) -> Action:
     """Send it a test."""
 
-    async def perform(_: Values, __: str) -> Done:
-        fact = await visitor.act(Permission.ADMINISTER, lambda caller: subscriptions.send_test(caller, name))
+    async def perform(_: Values, key: str) -> Done:
+        fact = await visitor.act(
+            Permission.ADMINISTER, lambda caller: subscriptions.send_test(caller, name, idempotency_key=key)
+        )
         return Done(f"A test is on its way to {name}.", places.subscription(name, fact.seq), f"Fact #{fact.seq}")
 
     says = "One event of the type subscription.tested goes to this subscription alone, on the way of all its events."
@@ -46,10 +48,14 @@ def test(visitor: Visitor, name: str) -> Action:
 def rotate(visitor: Visitor, name: str) -> Action:
     """Give it a new signing key, shown once."""
 
-    async def perform(_: Values, __: str) -> Done:
-        made = await visitor.act(Permission.ADMINISTER, lambda caller: subscriptions.rotate_key(caller, name))
-        number, key = (made.key.number, made.key.text) if made.key is not None else (0, None)
-        return Done(f"Events of {name} are signed with key {number} from now on, and with the former one.", once=key)
+    async def perform(_: Values, key: str) -> Done:
+        made = await visitor.act(
+            Permission.ADMINISTER, lambda caller: subscriptions.rotate_key(caller, name, idempotency_key=key)
+        )
+        if made.key is None:
+            return _done(name, made.subscription.seq, "has its new key already, which was shown then")
+        told = f"Events of {name} are signed with key {made.key.number} from now on, and with the former one."
+        return Done(told, once=made.key.text)
 
     says = "Events carry a signature of the new key and one of the present, until the former is dropped. The key is shown once."
     return Action("Rotate the signing key", "Make a new key", perform, name, says)
@@ -58,9 +64,10 @@ def rotate(visitor: Visitor, name: str) -> Action:
 def drop_former(visitor: Visitor, name: str) -> Action:
     """Let go of the former key."""
 
-    async def perform(_: Values, __: str) -> Done:
+    async def perform(_: Values, key: str) -> Done:
         made = await visitor.act(
-            Permission.ADMINISTER, lambda caller: subscriptions.rotate_key(caller, name, drop_former=True)
+            Permission.ADMINISTER,
+            lambda caller: subscriptions.rotate_key(caller, name, drop_former=True, idempotency_key=key),
         )
         return _done(name, made.subscription.seq, "signs with its newest key alone")
 
@@ -71,11 +78,13 @@ def drop_former(visitor: Visitor, name: str) -> Action:
 def remove(visitor: Visitor, name: str) -> Action:
     """Take it out of use for good."""
 
-    async def perform(values: Values, _: str) -> Done:
+    async def perform(values: Values, key: str) -> Done:
         await visitor.act(
             Permission.ADMINISTER,
-            lambda caller: subscriptions.remove_subscription(caller, name, values["reason"].strip()),
-        )
+            lambda caller: subscriptions.remove_subscription(
+                caller, name, values["reason"].strip(), idempotency_key=key
+            ),
+        )  # fmt: skip
         return Done(f"{name} is out of use.", places.SUBSCRIPTIONS, "See the subscriptions")
 
     says = "It is out of use for good, and its keys are gone. Its history stays; its name is free again."
@@ -86,7 +95,9 @@ def redeliver(visitor: Visitor, name: str, letters: Sequence[EventDeadLetter]) -
     """Send events once more that were given up."""
     return _resolve(
         visitor, name, letters, "Send once more", "Send once more", "is sent once more", "are sent once more",
-        lambda values: lambda caller, letter: dead_letters.redeliver(caller, name, letter, given(values, "reason")),
+        lambda values: lambda caller, letter, key: dead_letters.redeliver(
+            caller, name, letter, given(values, "reason"), idempotency_key=key
+        ),
         "It goes beside its thread, which has gone on. Where it fails again, there is a new dead letter.", required=False,
     )  # fmt: skip
 
@@ -95,21 +106,39 @@ def ignore(visitor: Visitor, name: str, letters: Sequence[EventDeadLetter]) -> A
     """Decide that events are not sent any more."""
     return _resolve(
         visitor, name, letters, "Do not send it", "Ignore", "is ignored", "are ignored",
-        lambda values: lambda caller, letter: dead_letters.ignore(caller, name, letter, values["reason"].strip()),
+        lambda values: lambda caller, letter, key: dead_letters.ignore(
+            caller, name, letter, values["reason"].strip(), idempotency_key=key
+        ),
         "It is taken off the list, and never sent to this subscription.", required=True,
     )  # fmt: skip
 
 
-Resolving = Callable[[Values], Callable[[Caller, int], Op[EventDeadLetter]]]
-"""Makes of what was typed the operation for one dead letter."""
+def give_up(visitor: Visitor, name: str, event: str) -> Action:
+    """Give up an event that waits, so that what waits behind it goes on."""
+
+    async def perform(values: Values, key: str) -> Done:
+        await visitor.act(
+            Permission.ADMINISTER,
+            lambda caller: waiting.give_up(caller, name, event, values["reason"].strip(), idempotency_key=key),
+        )
+        return Done(f"{event} is given up at the relay's next turn.")
+
+    says = "It becomes a dead letter without being sent once more, and what waits behind it goes on."
+    return Action("Give up an event", "Give up", perform, event, says, (reason(),), "danger")
+
+
+Resolving = Callable[[Values], Callable[[Caller, int, str], Op[EventDeadLetter]]]
+"""Makes of what was typed the operation for one dead letter, which gets an idempotency key of its own."""
 
 
 def _switch(visitor: Visitor, name: str, enabled: bool, title: str, submit: str, done: str, says: str) -> Action:
-    async def perform(values: Values, _: str) -> Done:
+    async def perform(values: Values, key: str) -> Done:
         row = await visitor.act(
             Permission.ADMINISTER,
-            lambda caller: subscriptions.set_enabled(caller, name, enabled, values["reason"].strip()),
-        )
+            lambda caller: subscriptions.set_enabled(
+                caller, name, enabled, values["reason"].strip(), idempotency_key=key
+            ),
+        )  # fmt: skip
         return _done(name, row.seq, done)
 
     return Action(title, submit, perform, name, says, (reason(),))
@@ -121,12 +150,12 @@ def _resolve(
 ) -> Action:  # fmt: skip
     names = {letter.uid: euid.format_euid(euid.EVENT_DEAD_LETTER, letter.uid) for letter in letters}
 
-    async def perform(values: Values, _: str) -> Done:
+    async def perform(values: Values, key: str) -> Done:
         operation = make(values)
         refused: list[str] = []
         for uid, told in names.items():
             try:
-                await visitor.act(Permission.ADMINISTER, lambda caller, uid=uid: operation(caller, uid))  # type: ignore[misc]
+                await visitor.act(Permission.ADMINISTER, lambda caller, uid=uid: operation(caller, uid, f"{key}:{uid}"))  # type: ignore[misc]
             except TenureError as error:
                 if len(names) == 1:
                     raise

@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from tenure.engine.caller import Caller
-from tenure.ledger import dead_letters
+from tenure.ledger import explaining, storage
 from tenure.ledger import subscriptions as ledger
-from tenure.ledger.rows import Delivery, EventDeadLetter, SubscriptionStanding
+from tenure.ledger.rows import Delivery, EventDeadLetter, SubscriptionStanding, WaitingEvent
 from tenure.model import euid
 from tenure.model.cloud_event import euid_of_thread
 from tenure.model.fact import Fact
 from tenure.model.roles import Permission
+from tenure.model.visibility import Reason
 from tenure.sdk import operations as ops
 from tenure.store.operation import Op
 from tenure.ui import cells, places
@@ -23,16 +24,22 @@ from tenure.ui.components.filters import Filters
 from tenure.ui.components.heading import Heading
 from tenure.ui.components.listing import Listing
 from tenure.ui.components.properties import Properties
+from tenure.ui.components.reasons import Reasons
 from tenure.ui.components.section import block, section
 from tenure.ui.components.tiles import Tiles
 from tenure.ui.components.timeline import Timeline
 from tenure.ui.screen import Screen
 from tenure.ui.screens import story
 from tenure.ui.screens.paging import PAGE, Pages, ThreadPages
+from tenure.ui.screens.subject import reason_told
 from tenure.ui.screens.subscriptions import state
 from tenure.wording import subscriptions as wording
 from tenure.wording.values import age
 
+_EVENTS = [
+    {"key": "event", "label": "Event"}, {"key": "type", "label": "Type"}, {"key": "code", "label": "Last answer"},
+    {"key": "tries", "label": "Attempts"}, {"key": "since", "label": "Fails since"}, {"key": "next", "label": "Tried again"},
+]  # fmt: skip
 _LETTERS = [
     {"key": "letter", "label": "Dead letter", "align": "tight"}, {"key": "event", "label": "Event"},
     {"key": "state", "label": "State"}, {"key": "code", "label": "Answer"},
@@ -51,6 +58,9 @@ _NO_FAILURES = {
     "title": "Nothing failed of late",
     "text": "Attempts that the receiver did not confirm are listed here.",
 }
+_LAST = 2**63 - 1
+_TOLD = 3
+"""Of events that wait, so many are among the reasons; all are listed."""
 _WAITING = {"thread": "Threads", "correlation": "Groups"}
 _WHICH = [("open", "open"), ("all", "resolved, too")]
 
@@ -60,6 +70,8 @@ class _Seen:
     """What one look at a subscription shows."""
 
     standing: SubscriptionStanding
+    reasons: Sequence[Reason]
+    waiting: Sequence[WaitingEvent]
     letters: Sequence[EventDeadLetter]
     failed: Sequence[Delivery]
     facts: Sequence[Fact]
@@ -71,6 +83,7 @@ class SubscriptionScreen(Screen):
     async def load(self) -> None:
         """How it stands, a page of what it gave up, what failed of late, its facts."""
         self._letter_pages: Pages[int] = getattr(self, "_letter_pages", Pages())
+        self._waiting_pages: Pages[int] = getattr(self, "_waiting_pages", Pages())
         self._thread: ThreadPages = getattr(self, "_thread", ThreadPages())
         self._chosen: dict[str, str] = getattr(self, "_chosen", {"letters": "open"})
         self._selected: set[str] = getattr(self, "_selected", set())
@@ -78,16 +91,17 @@ class SubscriptionScreen(Screen):
         self.title = self._seen.standing.subscription.name
 
     def _read(self, caller: Caller) -> Op[_Seen]:
-        name = self.path["name"]
-        standing = yield from ledger.subscription(caller, name)
-        row = standing.subscription
+        standing = yield from ledger.subscription(caller, self.path["name"])
+        row, tenant = standing.subscription, caller.tenant
         after, many = self._thread.window(row.seq)
+        first = yield from storage.waiting_events(tenant, row.uid, _TOLD, 0)
         return _Seen(
-            standing=standing,
-            letters=(yield from dead_letters.dead_letters(
-                caller, name, open_only=self._chosen.get("letters") != "all", limit=PAGE + 1, before=self._letter_pages.after
+            standing=standing, reasons=explaining.reasons(standing, first),
+            waiting=(yield from storage.waiting_events(tenant, row.uid, PAGE + 1, self._waiting_pages.after or 0)),
+            letters=(yield from storage.dead_letters(
+                tenant, row.uid, PAGE + 1, self._letter_pages.after or _LAST, open_only=self._chosen.get("letters") != "all"
             )),
-            failed=(yield from ledger.failed_deliveries(caller, name, PAGE)),
+            failed=(yield from storage.deliveries(tenant, row.uid, PAGE)),
             facts=(yield from ops.facts(caller, row.uid, after_seq=after, limit=many)),
         )  # fmt: skip
 
@@ -102,6 +116,12 @@ class SubscriptionScreen(Screen):
         )
         self._heading.when("act", self._act)
         self._tiles = Tiles(label="How far it has come", tiles=[])
+        with block("tn-section"), section("Why", card=True):
+            self._reasons = Reasons(reasons=[])
+        with section("What waits") as self._waiting_box:
+            self._waiting = Listing(label="What waits", columns=_EVENTS, rows=[], empty=None, walk=False, selected=[])
+            self._waiting.when("turn", self._turn_waiting)
+            self._waiting.when("act", self._give_up)
         with block("tn-section"):
             self._letters_heading = Heading(title="What it gave up", level=2, acts=[])
             self._letters_heading.when("act", self._decide)
@@ -143,6 +163,12 @@ class SubscriptionScreen(Screen):
             text=f"For {spec.actor}",
         )  # fmt: skip
         self._tiles.show(tiles=_tiles(seen.standing, seen.failed))
+        self._reasons.show(reasons=[reason_told(reason) for reason in seen.reasons])
+        waits = self._waiting_pages.cut(seen.waiting)
+        self._waiting_box.set_visibility(bool(waits) or self._waiting_pages.back)
+        self._waiting.show(
+            rows=[self._event(each) for each in waits], back=self._waiting_pages.back, more=self._waiting_pages.more
+        )  # fmt: skip
         self._letters_heading.show(acts=self._deciding() if open_ones else [])
         self._filters.show(values={"letters": "all"} if self._chosen.get("letters") == "all" else {})
         self._letters.show(
@@ -199,6 +225,40 @@ class SubscriptionScreen(Screen):
         deeds = {"redeliver": on_subscriptions.redeliver, "ignore": on_subscriptions.ignore}
         if chosen and name in deeds:
             self.page.ask(deeds[name](self.visitor, self._seen.standing.subscription.name, chosen))
+
+    def _event(self, event: WaitingEvent) -> dict[str, Any]:
+        most = self._seen.standing.subscription.spec.max_attempts
+        given_up = event.give_up_seq is not None
+        since = (
+            "is given up at the relay's next turn"
+            if given_up
+            else f"as of {event.group_key}"
+            if event.group_key
+            else None
+        )
+        act = button(
+            self.visitor, "give-up", "Give up", Permission.ADMINISTER, tone="danger",
+            unless="It is to be given up already." if given_up else None,
+        )  # fmt: skip
+        return {
+            "key": event.event, "name": event.event, "acts": [act],
+            "cells": [
+                cells.mono(event.event, href=places.search(event.event.partition("/")[0]), sub=since), cells.text(event.type),
+                cells.mono(event.code) if event.code else cells.text("has its turn", tone="quiet"),
+                cells.text(f"{event.attempts} of {most} count", sub=f"{event.tries} tries"),
+                cells.since(event.first_failed_at), cells.until(event.next_attempt_at),
+            ],
+        }  # fmt: skip
+
+    def _give_up(self, act: dict[str, str]) -> None:
+        if any(each.event == act["key"] for each in self._seen.waiting):
+            name = self._seen.standing.subscription.name
+            self.page.ask(on_subscriptions.give_up(self.visitor, name, act["key"]))
+
+    async def _turn_waiting(self, way: str) -> None:
+        shown_now = self._seen.waiting[:PAGE]
+        self._waiting_pages.turn(str(way), shown_now[-1].position if shown_now else None)
+        await self.page.refresh()
 
     def _select(self, keys: list[str]) -> None:
         self._selected = {str(key) for key in keys}
