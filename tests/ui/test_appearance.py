@@ -46,8 +46,6 @@ SCREENS = [
     ("schedules", "user:omar", lambda lab: "/ui/schedules"),
     ("submissions", "user:ada", lambda lab: "/ui/submissions"),
     ("submission-running", "user:ada", lambda lab: submission_page(lab.submissions["call-8"])),
-    ("submission-failed", "user:ada", lambda lab: submission_page(lab.submissions["align-8"])),
-    ("nodes", "user:ada", lambda lab: "/ui/nodes"),
     ("node", "user:ada", lambda lab: "/ui/nodes/cluster-1"),
     ("subscriptions", "user:ada", lambda lab: "/ui/subscriptions"),
     ("subscription-picky", "user:ada", lambda lab: "/ui/subscriptions/picky"),

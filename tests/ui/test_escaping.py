@@ -27,3 +27,14 @@ def test_a_refused_name_of_a_queue_is_shown_as_text(visit):
     screen = visit("user:obi", "/ui/queues/%3Cscript%3Ewindow.hurt=1%3C%2Fscript%3E")
     expect(screen.title).to_contain_text("<script>window.hurt=1</script>")
     assert screen.page.evaluate("window.hurt") is None
+
+
+def test_characters_that_no_name_has_are_no_incident(get):
+    for path in (
+        "/ui/submissions?job=a%00b",
+        "/ui/runs?key=%00",
+        "/ui/queues/%00",
+        "/ui/subscriptions/a%00b",
+        "/ui/nodes/%00",
+    ):
+        assert "Incident" not in get(path).raise_for_status().text
