@@ -56,7 +56,7 @@ class ServerSettings(BaseModel):
     open_metrics: bool = False
     """Whether /metrics answers anybody, with the numbers of ``tenant``; else it needs a token that may read."""
     relay: bool = False
-    """Whether it also sends events to their subscriptions; its database role must be the owner of the schema then."""
+    """Whether it also sends events to their subscriptions; its database role owns the schema then, or is granted tenure_relay."""
     event_files: Path | None = Field(default=None)
     """The folder for events that go to files; without it none do."""
     metrics_age_seconds: Annotated[float, Field(ge=0)] = 1.0

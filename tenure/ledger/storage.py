@@ -28,14 +28,20 @@ _COUNTED = ("position", "delivered", "failed", "parked", "open_dead_letters", "f
 _STRIDE = 100_000
 
 
-def write_subscription(row: SubscriptionRow, fact: Fact, *, position: int | None = None) -> Op[bool]:
-    """Write a subscription with its fact; a new one, where ``position`` says from where it begins."""
+def write_subscription(
+    row: SubscriptionRow, fact: Fact, *, position: int | None = None, standing: bool = False
+) -> Op[bool]:
+    """Write a subscription with its fact; a new one, where ``position`` says from where it begins.
+
+    ``standing``: only whether it is enabled, which is all that a relay may write.
+    """
     params = {name: getattr(fact, name) for name in _FACT} | {
         "fact_seq": fact.seq, "fact_at": fact.at, "data": canonical_json(fact.data), "uid": row.uid, "name": row.name,
         "spec": canonical_json(row.spec.model_dump(mode="json")), "enabled": row.enabled, "created_at": row.created_at,
         "retired_at": row.retired_at, "position": position,
     }  # fmt: skip
-    return bool((yield Statement("update_subscription" if position is None else "insert_subscription", params)))
+    changed = "stand_subscription" if standing else "update_subscription"
+    return bool((yield Statement(changed if position is None else "insert_subscription", params)))
 
 
 def lock_subscription(tenant: int, *, name: str | None = None, uid: int | None = None) -> Op[SubscriptionRow | None]:

@@ -134,15 +134,18 @@ def locked_for(
 
 def append(
     caller: Caller, row: SubscriptionRow, type_: str, data: Mapping[str, Any], *, position: int | None = None,
-    ask: Asked | None = None,
+    ask: Asked | None = None, standing: bool = False,
 ) -> Op[tuple[SubscriptionRow, Fact]]:  # fmt: skip
-    """Write a subscription as it stands with the fact that tells of it, and of what was asked where that has a key."""
+    """Write a subscription as it stands with the fact that tells of it, and of what was asked where that has a key.
+
+    ``standing``: only whether it is enabled is written, beside the fact.
+    """
     now = yield from caller.store.clock()
     fact = Fact(row.uid, row.seq + 1, type_, now, caller.tenant, caller.actor, data=dict(data))
     if ask is not None:
         fact.idempotency_key, fact.payload_hash = ask.key, ask.proof
     fact.hash = fact.content_hash(row.head)
-    if not (yield from storage.write_subscription(row, fact, position=position)):
+    if not (yield from storage.write_subscription(row, fact, position=position, standing=standing)):
         raise Conflict(f"Subscription {row.name!r} was changed meanwhile.", "Read it and decide anew.")
     return replace(row, seq=fact.seq, head=fact.hash), fact
 

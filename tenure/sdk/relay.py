@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 from typing import Any, TypeVar
 
 import psycopg
+from psycopg import sql
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
 from tenure.ledger.relaying.relay import Relay, RelaySettings
@@ -18,17 +19,32 @@ from tenure.sdk.settings import Clock
 from tenure.sdk.triggers import TriggerDestination
 from tenure.store.operation import Op
 from tenure.store.port import Store
-from tenure.store.postgres.runner import run_own_async
+from tenure.store.postgres.runner import run_async, run_own_async
 from tenure.store.postgres.store import PostgresStore
 
 T = TypeVar("T")
 _CONNECTIONS = 4
 _PATIENCE = 10.0
-_MAY_READ = "select has_table_privilege('tenure.signing_key', 'select'), current_user"
+ROLE = "tenure_relay"
+"""The role as which a relay acts that does not own the schema."""
+_API = "tenure_api"
+#: Whether the schema is there; whether it is one's own, or all rights were granted; and what one may become.
+_MAY = """
+select k.oid is not null as migrated, current_user as name,
+    pg_has_role(current_user, n.nspowner, 'usage') as owns,
+    coalesce(has_table_privilege(k.oid, 'select'), false) as reads,
+    (select pg_has_role(current_user, r.oid, m.how) from pg_roles r where r.rolname = 'tenure_relay') as relays,
+    (select has_table_privilege(r.oid, k.oid, 'select') from pg_roles r where r.rolname = 'tenure_relay') as admitted,
+    coalesce((select pg_has_role(current_user, r.oid, m.how) from pg_roles r where r.rolname = 'tenure_api'), false) as serves
+from pg_namespace n
+left join pg_class k on k.relnamespace = n.oid and k.relname = 'signing_key'
+cross join (select case when current_setting('server_version_num')::int >= 160000 then 'set' else 'member' end) m(how)
+where n.nspname = 'tenure'
+"""
 
 
 class NoRelay(Forbidden):
-    """The role of the database may not read what events are signed with, so it cannot run a relay."""
+    """The role of the database may not do what a relay does."""
 
     code = "no_relay"
 
@@ -42,32 +58,45 @@ class RelayConnections:
         self._store = PostgresStore()
         self._sessions: dict[int, Session] = {}
         self._rest = Rest()
+        self._act_as: str | None = None
+        self.starts_runs = True
+        """Whether it may start the runs of event triggers."""
         self._pool = AsyncConnectionPool(
             dsn, kwargs={"autocommit": True, **KEEPALIVES}, configure=self._configure, check=self._check, min_size=1,
             max_size=_CONNECTIONS, timeout=_PATIENCE, open=False,
         )  # fmt: skip
 
     async def open(self) -> None:
-        """Open the first connection. Raises StoreUnavailable where there is no server or no schema of this version, NoRelay
-        where the role may not do what a relay does.
+        """Open the first connection, and find out as whom to act: as the owner of the schema, else as ``tenure_relay``.
+
+        Raises StoreUnavailable where there is no server or no schema of this version, NoRelay where the role may not do what
+        a relay does.
         """
         try:
             connection = await psycopg.AsyncConnection.connect(self._dsn, prepare_threshold=None, **KEEPALIVES)
             async with connection:
-                row = await (await connection.execute(_MAY_READ)).fetchone()
-        except psycopg.errors.UndefinedTable as error:
-            raise StoreUnavailable(
-                "The database does not have Tenure's present schema.", "Run `tenure migrate` on it."
-            ) from error
+                row = await (await connection.execute(_MAY)).fetchone()
         except psycopg.Error as error:
             raise StoreUnavailable(
                 f"The database cannot be reached: {str(error).strip()}", "See that the server runs."
             ) from error
         if row is None or not row[0]:
+            raise StoreUnavailable("The database does not have Tenure's present schema.", "Run `tenure migrate` on it.")
+        _, name, owns, reads, relays, admitted, serves = row
+        if not (owns or relays or reads):
+            make = f"create role {ROLE} nologin; " if relays is None else ""
+            admit = "" if admitted else "; select tenure.admit_relay()"
             raise NoRelay(
-                f"The role {row[1] if row else ''} may not read the signing keys of subscriptions.",
-                "Run `tenure relay` with the DSN of the owner of the schema.",
+                f"The role {name} may not do what a relay does.",
+                f"Let a DBA run, as the owner of the schema: {make}grant {ROLE} to {_quoted(name)}{admit}.",
             )
+        if relays and not owns:
+            if not admitted:
+                raise NoRelay(
+                    f"The role {ROLE} was made after the database was migrated, and has no rights on it yet.",
+                    "Let the owner of the schema run: select tenure.admit_relay().",
+                )
+            self._act_as, self.starts_runs = ROLE, serves
         await self._pool.open()
 
     async def close(self) -> None:
@@ -77,7 +106,22 @@ class RelayConnections:
     async def perform(self, make: Callable[[Store], Op[T]], /) -> T:
         """Run an operation, in a transaction of its own, for whatever tenant."""
         async with self._connection() as (connection, session):
+            if self._act_as is not None and session.pooled:  # what is set for a session would reach others
+                async with connection.transaction():
+                    await connection.execute(f"set local role {self._act_as}", prepare=False)
+                    return await run_async(connection, make(self._store), prepare=False)
             return await run_own_async(connection, lambda: make(self._store), prepare=session.prepares)
+
+    async def perform_for(self, tenant: int, make: Callable[[Store], Op[T]], /) -> T:
+        """Run an operation of the engine for one tenant: where the relay has a role of its own, as a server does, which sees that
+        tenant alone.
+        """
+        if self._act_as is None:
+            return await self.perform(make)
+        async with self._connection() as (connection, session), connection.transaction():
+            await connection.execute(f"set local role {_API}", prepare=False)
+            await connection.execute("select set_config('tenure.tenant', %s, true)", [str(tenant)], prepare=False)
+            return await run_async(connection, make(self._store), prepare=session.prepares)
 
     @asynccontextmanager
     async def _connection(self) -> AsyncIterator[tuple[psycopg.AsyncConnection[Any], Session]]:
@@ -92,11 +136,17 @@ class RelayConnections:
             ) from error
 
     async def _configure(self, connection: psycopg.AsyncConnection[Any]) -> None:
-        self._sessions[connection.info.backend_pid] = await opened_async(connection)
+        session = self._sessions[connection.info.backend_pid] = await opened_async(connection)
+        if self._act_as is not None and not session.pooled:
+            await connection.execute(f"set role {self._act_as}", prepare=False)
 
     async def _check(self, connection: psycopg.AsyncConnection[Any]) -> None:
         if self._rest.in_doubt(connection):
             await AsyncConnectionPool.check_connection(connection)
+
+
+def _quoted(name: str) -> str:
+    return sql.Identifier(name).as_string(None)
 
 
 def relay_over(connections: RelayConnections, settings: RelaySettings | None = None) -> Relay:
@@ -105,9 +155,15 @@ def relay_over(connections: RelayConnections, settings: RelaySettings | None = N
     def trigger(watched: Watched) -> TriggerDestination:
         settings = watched.spec.destination
         assert isinstance(settings, WorkflowTrigger)
-        return TriggerDestination(connections.perform, watched, settings)
 
-    return Relay(connections.perform, settings, {"workflow": trigger})
+        class Starting:
+            async def __call__(self, make: Callable[[Store], Op[T]], /) -> T:
+                return await connections.perform_for(watched.tenant, make)
+
+        return TriggerDestination(Starting(), watched, settings)
+
+    without = frozenset() if connections.starts_runs else frozenset({"workflow"})
+    return Relay(connections.perform, settings, {"workflow": trigger}, without)
 
 
 @asynccontextmanager

@@ -12,7 +12,7 @@ from psycopg import sql
 from tests.identity.populated import Population, populate
 
 #: Relations without a tenant: what they hold is the same for everybody.
-SHARED = {"fact_type", "migration", "api_right"}
+SHARED = {"fact_type", "migration", "api_right", "relay_right"}
 #: What is no evidence, and is thinned out by those who write it.
 TELEMETRY = {"queue_sample"}
 #: What is kept for a time: by then whoever writes it may remove it, and the law keeps what is younger.
@@ -163,7 +163,7 @@ def test_nothing_of_another_tenant_is_seen(
     for mine, other in ((people.ours, people.theirs), (people.theirs, people.ours)):
         as_tenant(server, mine)
         for relation, key in relations(owner).items():
-            if key is None or relation == "api_right":
+            if key is None or relation in SHARED:
                 continue
             if relation in ("principal", "access_token"):
                 assert counted(server, relation, key, [mine]) == counted(owner, relation, key, [mine])

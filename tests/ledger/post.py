@@ -27,7 +27,7 @@ class Post:
     """One tenant of a database, and what is sent of it."""
 
     def __init__(self, dsn: str, *, moves: bool = True) -> None:
-        self.dsn = dsn
+        self.dsn = self.relay_dsn = dsn
         self.clock = MovableClock(NOON)
         self.tenant = f"lab{next(_numbers)}"
         clock = self.clock if moves else None
@@ -87,7 +87,7 @@ class Post:
 
     @asynccontextmanager
     async def _relay(self, settings: RelaySettings) -> AsyncIterator[Relay]:
-        connections = RelayConnections(self.dsn, self.clock)
+        connections = RelayConnections(self.relay_dsn, self.clock)
         await connections.open()
         relay = relay_over(connections, settings)
         try:

@@ -209,7 +209,7 @@ def _give_up(caller: Caller, watched: Watched, done: Settlement) -> Op[None]:
         if not fact.type.startswith("subscription."):
             data = {"dead_letter": uid, "position": fact.position, "code": verdict.code, "attempts": given.attempts}
             data |= {"asked_seq": given.asked_seq} if given.asked_seq is not None else {}
-            row, told = yield from append(caller, row, ft.EVENT_DEAD_LETTERED, data)
+            row, told = yield from append(caller, row, ft.EVENT_DEAD_LETTERED, data, standing=True)
             told_at = told.seq
         yield Statement("insert_event_dead_letter", {
             "uid": uid, "tenant": watched.tenant, "subscription": watched.uid, "position": fact.position,
@@ -219,7 +219,7 @@ def _give_up(caller: Caller, watched: Watched, done: Settlement) -> Op[None]:
         })  # fmt: skip
     if done.stopped and uids and row.enabled:
         stopped = {"dead_letter": uids[-1], "code": given_up[-1].verdict.code}
-        yield from append(caller, replace(row, enabled=False), ft.SUBSCRIPTION_STOPPED, stopped)
+        yield from append(caller, replace(row, enabled=False), ft.SUBSCRIPTION_STOPPED, stopped, standing=True)
 
 
 def _wanted(watched: Watched) -> dict[str, Any]:

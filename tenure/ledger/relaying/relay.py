@@ -11,7 +11,7 @@ import logging
 import os
 import secrets
 import socket
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -43,17 +43,23 @@ class RelaySettings:
 
 
 class Relay:
-    """Sends what is told to all subscriptions that it leads, until it is stopped. Any number may run."""
+    """Sends what is told to all subscriptions that it leads, until it is stopped. Any number may run.
+
+    It leads none whose kind of destination is in ``without``.
+    """
 
     def __init__(
-        self, perform: Perform, settings: RelaySettings | None = None, makers: Mapping[str, Maker] | None = None
-    ) -> None:
+        self, perform: Perform, settings: RelaySettings | None = None, makers: Mapping[str, Maker] | None = None,
+        without: Set[str] = frozenset(),
+    ) -> None:  # fmt: skip
         self.holder = f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(4)}"
         self.settings = settings or RelaySettings()
         self._perform = perform
         self._makers = makers or {}
+        self._without = without
         self._horizon = Horizon()
         self._cleaning = Cleaning()
+        self._told = False
         self._leaders: dict[int, Leader] = {}
         self._turns: dict[int, asyncio.Task[bool]] = {}
         self._more = asyncio.Event()
@@ -112,7 +118,7 @@ class Relay:
         """Look how far the ledger is safe, renew and take leases, and begin turns where there is something to do."""
         self._more.clear()
         safe = await self._perform(self._horizon.look)
-        watched = await self._perform(lambda _: books.watch(self.settings.tenant))
+        watched = self._mine(await self._perform(lambda _: books.watch(self.settings.tenant)))
         await self._keep(watched)
         await self._clean(watched)
         for each in watched:
@@ -120,6 +126,16 @@ class Relay:
             if leader is not None and each.uid not in self._turns and leader.wants(each, safe):
                 turn = self._turns[each.uid] = asyncio.create_task(self._turn(leader, each, safe))
                 turn.add_done_callback(lambda _, uid=each.uid: self._turns.pop(uid, None))  # type: ignore[misc]
+
+    def _mine(self, watched: list[Watched]) -> list[Watched]:
+        """Those to whose kind of destination it may deliver; the others are for other relays, which the log says once."""
+        mine = [each for each in watched if each.spec.destination.kind not in self._without]
+        if len(mine) < len(watched) and not self._told:
+            self._told = True
+            _log.warning(
+                "This relay starts no runs: event triggers are for another one, or grant its database role tenure_api."
+            )
+        return mine
 
     async def _turn(self, leader: Leader, watched: Watched, safe: int) -> bool:
         try:
