@@ -8,7 +8,6 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from tenure.agent.scheduler import Scheduler
 from tenure.agent.slurm import SlurmScheduler, SlurmSettings
 from tenure.demo.hpc.slurm import SlurmCluster
 from tenure.remote.model.contracts import Placement
@@ -36,7 +35,7 @@ class SlurmBench(SchedulerBench):
         )
         self.scheduler = self.reopened()
 
-    def reopened(self) -> Scheduler:
+    def reopened(self) -> SlurmScheduler:
         scheduler = SlurmScheduler(self.settings)
         scheduler.open()
         return scheduler

@@ -90,4 +90,7 @@ def test_a_number_that_is_given_a_second_time_is_not_taken_for_the_first_job(ben
     # Who knows the key is told of its own job; who does not is told whose job it is.
     assert bench.scheduler.poll([number])[number].phase is Phase.COMPLETED
     assert bench.reopened().poll([number])[number].key == second.key
+    told_of_it = bench.reopened()
+    told_of_it.know({number: first.key})
+    assert told_of_it.poll([number])[number].phase is Phase.COMPLETED
     bench.slurm.run("scancel", number)

@@ -16,7 +16,7 @@ from tenure.agent.aiida.processes import Process
 from tenure.agent.aiida.settings import AiidaSettings
 from tenure.agent.aiida.status import status
 from tenure.agent.errors import AdapterMissing
-from tenure.agent.scheduler import JobSpec, JobStatus, Phase, Rejected, Scheduler, SchedulerUnavailable
+from tenure.agent.scheduler import JobSpec, JobStatus, Phase, Rejected, SchedulerUnavailable
 from tenure.agent.settings import checked
 from tenure.agent.slurm.scheduler import SlurmScheduler
 from tenure.agent.slurm.settings import SlurmSettings
@@ -47,7 +47,7 @@ class AiidaScheduler:
         """``slurm`` is what a site says about the Slurm below AiiDA, where the computer has one."""
         self._settings = settings
         self._slurm_settings = slurm or SlurmSettings()
-        self._slurm: Scheduler | None = None
+        self._slurm: SlurmScheduler | None = None
         self._engine = Engine(settings)
         self._site: AiidaSite | None = None
         self._daemon: Daemon | None = None
@@ -207,6 +207,8 @@ class AiidaScheduler:
         if self._slurm is None:
             return {}
         numbered = {process.job_id: process.uuid for process in found if process.job_id}
+        # A controller that lost its state begins to count anew: the number may be another's job now.
+        self._slurm.know({process.job_id: process.key for process in found if process.job_id})
         # A worker may have died between the submission and writing down the number.
         nameless = [each for each in found if not each.job_id and (each.ended or each.step == "submitting")]
         if not nameless:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -97,6 +97,10 @@ class SlurmScheduler:
         return {
             number: replace(status(record), key=self._keys.get(number, record.name)) for number, record in found.items()
         }
+
+    def know(self, keys: Mapping[str, str]) -> None:
+        """Number -> the key that its job was submitted under, as somebody else has it who submitted it."""
+        self._keys |= keys
 
     def cancel(self, job_id: str) -> None:
         """End the job, if it is ours and has not ended. Raises SchedulerUnavailable."""
