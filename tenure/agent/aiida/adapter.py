@@ -136,6 +136,8 @@ class AiidaScheduler:
             raise
         except Exception as error:
             _log.warning("AiiDA cannot be used now", exc_info=True)
+            if self._daemon is not None:
+                self._daemon.doubt()
             raise SchedulerUnavailable(f"AiiDA cannot be used now: {type(error).__name__}: {error}") from error
 
     def _look_around(self) -> AiidaSite:
@@ -175,7 +177,12 @@ class AiidaScheduler:
         if now < due:
             return True
         self._again[process.uuid] = (now + pause, min(2 * pause, _LONGEST_SECONDS))
-        return self._do(lambda: self._connected() and submission.resume(process.pk))
+        try:
+            return self._do(lambda: self._connected() and submission.resume(process.pk))
+        except SchedulerUnavailable as error:
+            # It is given again. How the others stand, and what Slurm says of this one, is told all the same.
+            _log.warning("Process %s cannot be handed to AiiDA's daemon now: %s", process.pk, error)
+            return True
 
     def _connected(self) -> bool:
         if self._daemon is not None:

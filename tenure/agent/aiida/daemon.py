@@ -19,6 +19,8 @@ _LOOK_SECONDS = 0.1
 #: It imports AiiDA first, on a machine that may be busy.
 _START_SECONDS = 60.0
 
+_DOUBTED = object()
+
 
 class Daemon:
     """The daemon of the profile that is loaded. For AiiDA's thread alone."""
@@ -53,6 +55,10 @@ class Daemon:
             get_manager().reset_broker()
             asyncio.set_event_loop(asyncio.new_event_loop())
             self._broker = process
+
+    def doubt(self) -> None:
+        """Something failed: what is sent next goes over a new connection. RabbitMQ's is of no more use once it was broken."""
+        self._broker = _DOUBTED
 
     def _broker_process(self, seconds: float) -> object:
         """The process that the broker is, once it answers; None where it is no part of the daemon."""

@@ -13,7 +13,9 @@ class AiidaSettings(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     computer: str
-    """The label of a computer with the transport ``core.local`` and the scheduler ``tenure.slurm`` or ``tenure.direct``."""
+    """The label of a computer with the scheduler ``tenure.slurm`` or ``tenure.direct``, reached by ``core.local``; Slurm's by
+    ``core.ssh``, too.
+    """
     profile: str | None = None
     """By default AiiDA's default profile."""
     config_folder: Path | None = None

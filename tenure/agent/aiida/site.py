@@ -14,6 +14,8 @@ from tenure.agent.aiida.settings import AiidaSettings
 from tenure.agent.errors import InvalidSettings
 
 _SHELL = "tenure-shell"
+#: How a computer with each scheduler may be reached. Slurm is asked from here whatever the way to it; the other is this machine.
+_TRANSPORTS = {codes.SLURM: ("core.local", "core.ssh"), codes.DIRECT: ("core.local",)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,19 +43,21 @@ class AiidaSite:
                 f"AiiDA has no computer {label!r} in the profile {profile.name}.",
                 f"Make it: verdi computer setup --label {label} --transport core.local --scheduler {codes.SLURM} ...",
             ) from None
-        if computer.transport_type != "core.local":
-            raise InvalidSettings(
-                f"The computer {label} is reached by {computer.transport_type}; the agent works where jobs are submitted.",
-                "Run the agent on the management node, with a computer whose transport is core.local.",
-            )
-        if computer.scheduler_type not in (codes.SLURM, codes.DIRECT):
+        if computer.scheduler_type not in _TRANSPORTS:
             raise InvalidSettings(
                 f"The computer {label} has the scheduler {computer.scheduler_type}, which may submit a job twice.",
                 f"Duplicate it with {codes.SLURM} or {codes.DIRECT}: verdi computer duplicate {label}",
             )
+        if computer.transport_type not in _TRANSPORTS[computer.scheduler_type]:
+            raise InvalidSettings(
+                f"The computer {label} has the scheduler {computer.scheduler_type} and the transport"
+                f" {computer.transport_type}, which nobody has tried together.",
+                f"With this scheduler take {' or '.join(_TRANSPORTS[computer.scheduler_type])}: verdi computer duplicate {label}",
+            )
         if not computer.is_configured:
             raise InvalidSettings(
-                f"The computer {label} is not configured.", f"Configure it: verdi computer configure core.local {label}"
+                f"The computer {label} is not configured.",
+                f"Configure it: verdi computer configure {computer.transport_type} {label}",
             )
         return cls(computer, _shell(computer), computer.scheduler_type == codes.SLURM)
 

@@ -8,6 +8,10 @@ import warnings
 from pathlib import Path
 
 PROFILE = "site"
+COMPUTERS = (
+    ("cluster", "tenure.slurm", "core.local"), ("here", "tenure.direct", "core.local"), ("plain", "core.slurm", "core.local"),
+    ("far", "tenure.direct", "core.ssh"),
+)  # fmt: skip
 
 
 def make(folder: Path) -> None:
@@ -28,9 +32,9 @@ def make(folder: Path) -> None:
     config.set_option("transport.task_maximum_attempts", 3)
     config.store()
     load_profile(PROFILE)
-    for label, scheduler in (("cluster", "tenure.slurm"), ("here", "tenure.direct"), ("plain", "core.slurm")):
+    for label, scheduler, transport in COMPUTERS:
         computer = orm.Computer(
-            label=label, hostname="localhost", transport_type="core.local", scheduler_type=scheduler,
+            label=label, hostname="localhost", transport_type=transport, scheduler_type=scheduler,
             workdir=str(folder / "work"),
         ).store()  # fmt: skip
         computer.set_minimum_job_poll_interval(0.5)

@@ -96,6 +96,7 @@ def test_what_aiida_has_paused_is_told_and_can_go_on_or_be_cancelled(bench: Aiid
     ("change", "words", "what_to_do"),
     [
         ({"computer": "plain"}, "may submit a job twice", "verdi computer duplicate plain"),
+        ({"computer": "far"}, "transport core.ssh, which nobody has tried", "verdi computer duplicate far"),
         ({"computer": "nosuch"}, "has no computer 'nosuch'", "verdi computer setup --label nosuch"),
         ({"profile": "nosuch"}, "profile of AiiDA cannot be loaded", "verdi profile list"),
         ({"config_folder": Path("/nonexistent")}, "no AiiDA in /nonexistent", "verdi profile list"),
