@@ -159,7 +159,7 @@ class SubscriptionScreen(Screen):
         open_ones = {str(letter.uid) for letter in self._shown if letter.status == "OPEN"}
         self._selected &= open_ones
         self._heading.show(
-            marks=[state(seen.standing), cells.text(f"to {wording.where(spec.destination)}")], acts=self._buttons(),
+            marks=[state(seen.standing) | {"sub": None}, cells.text(f"to {wording.where(spec.destination)}")], acts=self._buttons(),
             text=f"For {spec.actor}",
         )  # fmt: skip
         self._tiles.show(tiles=_tiles(seen.standing, seen.failed))
