@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -63,7 +63,7 @@ def submit(caller: Caller, /, **request: Any) -> Op[ActionResult]:
     return submit_action.submit(caller, validated(SubmitSubject, **request))
 
 
-def submit_many(caller: Caller, /, requests: Iterable[Mapping[str, Any] | SubmitSubject]) -> Op[list[Outcome]]:
+def submit_many(caller: Caller, /, requests: Iterable[Mapping[str, Any] | SubmitSubject]) -> Op[Sequence[Outcome]]:
     """Create many in one transaction; a result or an error for each."""
     parsed = [r if isinstance(r, SubmitSubject) else validated(SubmitSubject, **r) for r in requests]
     return submit_action.submit_many(caller, parsed)

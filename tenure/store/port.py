@@ -166,11 +166,11 @@ class Store(Protocol):
         ...
 
     # The work ----------------------------------------------------------------------------------------------------
-    def submit_ahead(self, tenant: int, actor: str, items: Sequence[Submission]) -> Op[Op[list[Submitted]]]:
+    def submit_ahead(self, tenant: int, actor: str, items: Sequence[Submission]) -> Op[Op[Sequence[Submitted]]]:
         """The same in two halves: begin, and an operation that brings the answers. Several may be under way."""
         ...
 
-    def submit(self, tenant: int, actor: str, items: Sequence[Submission]) -> Op[list[Submitted]]:
+    def submit(self, tenant: int, actor: str, items: Sequence[Submission]) -> Op[Sequence[Submitted]]:
         """Create subjects with envelope and first fact; a known idempotency key is answered from before."""
         ...
 

@@ -91,6 +91,18 @@ def test_a_refused_submit_leaves_the_callers_transaction_usable(app, work, datab
     assert both(database_with_orders) == (1, 1)
 
 
+def test_a_caller_in_a_pipeline_gets_its_answers_within_it(app, work, database_with_orders):
+    with psycopg.connect(database_with_orders) as connection, connection.pipeline():
+        connection.execute("insert into orders values (1)")
+        first = work.with_options(idempotency_key="k").submit(1, tx=connection)
+        connection.execute("insert into orders values (2)")
+        many = app.within(connection).submit_many([work.request(number) for number in range(2500)])
+        assert work.with_options(idempotency_key="k").submit(1, tx=connection).subject == first.subject
+        assert len({one.subject for one in many} | {first.subject}) == 2501
+
+    assert both(database_with_orders) == (2, 2501)
+
+
 async def test_the_same_holds_for_an_async_connection(async_app, async_work, database_with_orders):
     async with await psycopg.AsyncConnection.connect(database_with_orders) as connection:
         await connection.execute("insert into orders values (1)")

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import psycopg
 
 from tenure.sdk.session import opened
-from tenure.store.operation import Ahead, Op, Statement, Step
+from tenure.store.operation import Ahead, Landing, Op, Statement, Step
 from tenure.store.postgres.runner import run
 from tests.store.plan import Plan
 
@@ -78,8 +78,12 @@ class Explained:
             except StopIteration as stop:
                 result: T = stop.value
                 return result
+            if isinstance(step, Landing):
+                answer = step.ticket
+                continue
             self._heard.clear()
-            answer = yield step
+            # What is sent ahead is waited for at once, so that its plan is known to be its own.
+            answer = yield step.statement if isinstance(step, Ahead) else step
             # A select within a transaction is only over, and told of, when the next statement takes its portal.
             self.connection.execute("set extra_float_digits = 1", prepare=False)
             if self._heard:

@@ -143,7 +143,7 @@ async def _submit(
     done: list[Outcome] = []
     if asked and broken is None:
         try:
-            done = await gateway.perform(identity, lambda caller: submit_many(caller, asked))
+            done = list(await gateway.perform(identity, lambda caller: submit_many(caller, asked)))
         except StoreUnavailable as error:
             broken = error
         except TenureError:

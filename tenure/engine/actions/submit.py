@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -14,20 +14,24 @@ from jsonschema.protocols import Validator
 from tenure.engine import logging
 from tenure.engine.acting import Outcome, single
 from tenure.engine.caller import Caller
+from tenure.engine.outcomes import Joined
 from tenure.engine.tracing import span
 from tenure.model.errors import InvalidPayload, NotFound, TenureError
 from tenure.model.json_text import canonical_json
 from tenure.model.requests import SubmitSubject
 from tenure.model.result import ActionResult
 from tenure.model.transitions import Action
+from tenure.store.born import Born
 from tenure.store.operation import Op, done
 from tenure.store.port import Store
 from tenure.store.records import Refused, Submission, Template
 
 _CHUNK = 1000
+_FIRST_CHUNK = 200
+"""So that the database has something to do soon."""
 
 
-def submit_many(caller: Caller, requests: Sequence[SubmitSubject]) -> Op[list[Outcome]]:
+def submit_many(caller: Caller, requests: Sequence[SubmitSubject]) -> Op[Sequence[Outcome]]:
     """The set form: a result or an error for each request; what is in error creates nothing."""
     elapsed = logging.stopwatch()
     with span("tenure.submit_subject", {"tenure.batch": len(requests)}):
@@ -43,53 +47,62 @@ def submit(caller: Caller, request: SubmitSubject) -> Op[ActionResult]:
     return single((yield from submit_many(caller, [request])))
 
 
-def _submit(caller: Caller, requests: Sequence[SubmitSubject]) -> Op[list[Outcome]]:
+def _submit(caller: Caller, requests: Sequence[SubmitSubject]) -> Op[Sequence[Outcome]]:
     templates = yield from templates_by_code(caller, {r.template for r in requests})
-    if len(requests) <= _CHUNK:
-        land = yield from _begin(caller, requests, templates)
-        return (yield from land)
-    return (yield from caller.store.transaction(_in_chunks(caller, requests, templates)))
+    if len(requests) > _CHUNK:
+        return (yield from caller.store.transaction(_in_chunks(caller, requests, templates)))
+    items, errors = _checked(requests, templates)
+    answers = (yield from caller.store.submit(caller.tenant, caller.actor, items)) if items else []
+    return (yield from _told(caller, requests, errors, answers))
 
 
-def _in_chunks(caller: Caller, requests: Sequence[SubmitSubject], templates: dict[str, Template]) -> Op[list[Outcome]]:
+def _in_chunks(
+    caller: Caller, requests: Sequence[SubmitSubject], templates: Mapping[str, Template]
+) -> Op[Sequence[Outcome]]:
     """Check the next chunk while the database writes the last: one transaction all the same."""
     landings = []
-    for first in range(0, len(requests), _CHUNK):
-        landings.append((yield from _begin(caller, requests[first : first + _CHUNK], templates)))  # noqa: PERF401 - it yields
-    outcomes: list[Outcome] = []
-    for land in landings:
-        outcomes += yield from land
-    return outcomes
+    first, size = 0, _FIRST_CHUNK
+    while first < len(requests):
+        chunk = requests[first : first + size]
+        items, errors = _checked(chunk, templates)
+        landing = (yield from caller.store.submit_ahead(caller.tenant, caller.actor, items)) if items else done(())
+        landings.append((chunk, errors, landing))
+        first, size = first + size, _CHUNK
+    parts: list[Sequence[Outcome]] = []
+    for chunk, errors, landing in landings:
+        parts.append((yield from _told(caller, chunk, errors, (yield from landing))))
+    return Joined(parts)
 
 
-def _begin(caller: Caller, requests: Sequence[SubmitSubject], templates: dict[str, Template]) -> Op[Op[list[Outcome]]]:
-    outcomes: list[Outcome | None] = []
-    items, places = [], []
+def _checked(
+    requests: Sequence[SubmitSubject], templates: Mapping[str, Template]
+) -> tuple[list[Submission], dict[int, TenureError]]:
+    """What a store can take, and by its place what is wrong with the others."""
+    items: list[Submission] = []
+    errors: dict[int, TenureError] = {}
     for index, request in enumerate(requests):
         try:
             items.append(checked(request, templates))
-            places.append(index)
-            outcomes.append(None)
         except TenureError as error:
-            outcomes.append(error)
-    landing: Op[list[Outcome]] = done([])
-    if items:
-        landing = yield from caller.store.submit_ahead(caller.tenant, caller.actor, items)
-    return _land(caller, requests, outcomes, places, landing)
+            errors[index] = error
+    return items, errors
 
 
-def _land(
-    caller: Caller, requests: Sequence[SubmitSubject], outcomes: list[Outcome | None], places: Sequence[int],
-    landing: Op[list[Outcome]],
-) -> Op[list[Outcome]]:  # fmt: skip
-    refused = []
-    for index, answer in zip(places, (yield from landing), strict=True):
-        outcomes[index] = answer
-        if isinstance(answer, TenureError) or answer.replayed:
+def _told(
+    caller: Caller, requests: Sequence[SubmitSubject], errors: Mapping[int, TenureError], answers: Sequence[Outcome]
+) -> Op[Sequence[Outcome]]:
+    """The outcomes in the order of the requests; what the store refused or answered from before is noted."""
+    if isinstance(answers, Born) and not errors:
+        return answers
+    rest = iter(answers)
+    outcomes = [errors[index] if index in errors else next(rest) for index in range(len(requests))]
+    refused: list[Refused] = []
+    for index, answer in enumerate(outcomes):
+        if index not in errors and (isinstance(answer, TenureError) or answer.replayed):
             refused += _refusals(caller, requests[index], answer)
     if refused:
         yield from caller.store.refuse(caller.tenant, refused)
-    return [outcome for outcome in outcomes if outcome is not None]
+    return outcomes
 
 
 _known: WeakKeyDictionary[Store, dict[tuple[int, str], Template]] = WeakKeyDictionary()
@@ -111,7 +124,7 @@ def templates_by_code(caller: Caller, codes: set[str]) -> Op[dict[str, Template]
     return found
 
 
-def checked(request: SubmitSubject, templates: dict[str, Template]) -> Submission:
+def checked(request: SubmitSubject, templates: Mapping[str, Template]) -> Submission:
     """The request as a store takes it; ``NotFound`` for its template, ``InvalidPayload`` for what breaks its schema."""
     template = templates.get(request.template)
     if template is None:

@@ -33,11 +33,11 @@ class Submitting(Room):
     """Creating subjects with envelope and first fact."""
 
     @operation
-    def submit(self, tenant: int, actor: str, items: Sequence[Submission]) -> list[Submitted]:
+    def submit(self, tenant: int, actor: str, items: Sequence[Submission]) -> Sequence[Submitted]:
         """See ``Store.submit``. A key or external_ref that is known is answered before anything else is looked at."""
         return [self._submit(tenant, actor, item) for item in items]
 
-    def submit_ahead(self, tenant: int, actor: str, items: Sequence[Submission]) -> Op[Op[list[Submitted]]]:
+    def submit_ahead(self, tenant: int, actor: str, items: Sequence[Submission]) -> Op[Op[Sequence[Submitted]]]:
         """See ``Store.submit_ahead``: done at once."""
         answers = yield from self.submit(tenant, actor, items)
         return done(answers)

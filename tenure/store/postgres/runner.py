@@ -6,13 +6,13 @@ caller does commits or fails as one with what Tenure does.
 
 from __future__ import annotations
 
-import asyncio
 import inspect
 from collections.abc import Callable
+from contextlib import AsyncExitStack, ExitStack, suppress
 from typing import Any, TypeVar
 
 import psycopg
-from psycopg.pq import TransactionStatus
+from psycopg.pq import PipelineStatus, TransactionStatus
 from psycopg.rows import dict_row, tuple_row
 
 from tenure.store.operation import Ahead, Begin, Calling, Commit, Landing, Op, Rollback, Statement, Step
@@ -47,33 +47,52 @@ class Frames:
 def run(connection: psycopg.Connection[Any], op: Op[T], *, prepare: bool = True) -> T:
     """Drive ``op`` to its result. Driver errors reach the operation, then the caller as ``TenureError``."""
     frames = Frames(_in_transaction(connection))
+    flight = ExitStack()  # holds the pipeline in which statements were sent ahead
+
+    def send(statement: Statement) -> psycopg.Cursor[Any]:
+        cursor = connection.cursor(binary=True, row_factory=tuple_row if statement.plain else dict_row)
+        cursor.execute(text(statement.name), statement.params, prepare=prepare)
+        return cursor
 
     def perform(step: Step) -> Any:
-        if isinstance(step, Statement):
-            cursor = connection.cursor(binary=True, row_factory=tuple_row if step.plain else dict_row)
-            cursor.execute(text(step.name), step.params, prepare=prepare)
-            return cursor.fetchall() if _has_rows(cursor) else []
         if isinstance(step, Ahead):
-            return perform(step.statement)  # a blocking connection cannot go on meanwhile
+            if connection.info.pipeline_status == PipelineStatus.OFF:
+                flight.enter_context(connection.pipeline())
+            return send(step.statement)
         if isinstance(step, Landing):
-            return step.ticket
+            return step.ticket.fetchall()
+        if isinstance(step, Rollback):
+            with suppress(psycopg.Error):  # what failed has been told already
+                flight.close()
+        flight.close()
+        if isinstance(step, Statement):
+            cursor = send(step)
+            if cursor.pgresult is None:  # the caller's connection is in a pipeline of its own
+                with connection.pipeline() as theirs:
+                    theirs.sync()
+            return cursor.fetchall() if _has_rows(cursor) else []
         if isinstance(step, Calling):
             return step.function(connection)
         connection.execute(frames.sql(step), prepare=False)
         return None
 
+    def drive() -> T:
+        try:
+            step = op.send(None)
+            while True:
+                try:
+                    answer = perform(step)
+                except Exception as error:
+                    step = op.throw(error)
+                else:
+                    step = op.send(answer)
+        except StopIteration as stop:
+            value: T = stop.value
+            return value
+
     try:
-        step = op.send(None)
-        while True:
-            try:
-                answer = perform(step)
-            except Exception as error:
-                step = op.throw(error)
-            else:
-                step = op.send(answer)
-    except StopIteration as stop:
-        value: T = stop.value
-        return value
+        with flight:
+            return drive()
     except psycopg.Error as error:
         raise (translated(error) or error) from error
 
@@ -81,48 +100,55 @@ def run(connection: psycopg.Connection[Any], op: Op[T], *, prepare: bool = True)
 async def run_async(connection: psycopg.AsyncConnection[Any], op: Op[T], *, prepare: bool = True) -> T:
     """The same over an async connection."""
     frames = Frames(_in_transaction(connection))
-    flights: list[asyncio.Task[Any]] = []
+    flight = AsyncExitStack()
 
-    async def send(statement: Statement) -> Any:
-        # A cursor of its own: several may be under way, one after the other on the connection.
+    async def send(statement: Statement) -> psycopg.AsyncCursor[Any]:
         cursor = connection.cursor(binary=True, row_factory=tuple_row if statement.plain else dict_row)
         await cursor.execute(text(statement.name), statement.params, prepare=prepare)
-        return await cursor.fetchall() if _has_rows(cursor) else []
+        return cursor
 
     async def perform(step: Step) -> Any:
-        if isinstance(step, Statement):
-            return await send(step)
         if isinstance(step, Ahead):
-            flights.append(asyncio.ensure_future(send(step.statement)))
-            await asyncio.sleep(0)  # so that it is on its way
-            return flights[-1]
+            if connection.info.pipeline_status == PipelineStatus.OFF:
+                await flight.enter_async_context(connection.pipeline())
+            return await send(step.statement)
         if isinstance(step, Landing):
-            return await step.ticket
+            return await step.ticket.fetchall()
+        if isinstance(step, Rollback):
+            with suppress(psycopg.Error):  # what failed has been told already
+                await flight.aclose()
+        await flight.aclose()
+        if isinstance(step, Statement):
+            cursor = await send(step)
+            if cursor.pgresult is None:
+                async with connection.pipeline() as theirs:
+                    await theirs.sync()
+            return await cursor.fetchall() if _has_rows(cursor) else []
         if isinstance(step, Calling):
             given = step.function(connection)
             return await given if inspect.isawaitable(given) else given
-        if isinstance(step, Rollback):
-            await asyncio.gather(*flights, return_exceptions=True)
         await connection.execute(frames.sql(step), prepare=False)
         return None
 
+    async def drive() -> T:
+        try:
+            step = op.send(None)
+            while True:
+                try:
+                    answer = await perform(step)
+                except Exception as error:
+                    step = op.throw(error)
+                else:
+                    step = op.send(answer)
+        except StopIteration as stop:
+            value: T = stop.value
+            return value
+
     try:
-        step = op.send(None)
-        while True:
-            try:
-                answer = await perform(step)
-            except Exception as error:
-                step = op.throw(error)
-            else:
-                step = op.send(answer)
-    except StopIteration as stop:
-        value: T = stop.value
-        return value
+        async with flight:
+            return await drive()
     except psycopg.Error as error:
         raise (translated(error) or error) from error
-    finally:
-        if flights:
-            await asyncio.gather(*flights, return_exceptions=True)
 
 
 def tried_again(attempt: int, error: BaseException) -> bool:

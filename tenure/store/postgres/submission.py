@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Iterator, Sequence
-from datetime import datetime
 from itertools import groupby
 from typing import Any, NamedTuple
 
@@ -18,11 +18,11 @@ from tenure.model.errors import (
     TemplateNotServed,
     TenureError,
 )  # fmt: skip
-from tenure.model.fact_types import REGISTRY, SUBMITTED
 from tenure.model.json_text import canonical_json
 from tenure.model.requests import SubmitSubject
 from tenure.model.result import ActionResult, result_of
 from tenure.model.states import State
+from tenure.store.born import Born, born
 from tenure.store.operation import Ahead, Landing, Op, Statement, done
 from tenure.store.postgres import rows
 from tenure.store.postgres.registry import Registry
@@ -39,6 +39,11 @@ class _Kind(NamedTuple):
     ready: bool
     in_run: bool
 
+    @property
+    def state(self) -> State:
+        """The state in which they begin."""
+        return State.READY if self.ready else State.PENDING
+
     @classmethod
     def of(cls, item: Submission) -> _Kind:
         request = item.request
@@ -50,41 +55,34 @@ class Submissions(Registry):
 
     notify = True
 
-    def submit(self, tenant: int, actor: str, items: Sequence[Submission]) -> Op[list[Submitted]]:
+    def submit(self, tenant: int, actor: str, items: Sequence[Submission]) -> Op[Sequence[Submitted]]:
         """See ``Store.submit``."""
-        kinds = {_Kind.of(item) for item in items}
-        if len(kinds) == 1 and not _named(items):
-            return (yield from self._submit_kind(kinds.pop(), tenant, actor, items, _drawn(items)))
-        return (yield from self.transaction(self._submit_all(tenant, actor, items)))
+        kind = _plain(items)
+        if kind is None:
+            return (yield from self.transaction(self._submit_all(tenant, actor, items)))
+        written = yield _statement(kind, tenant, actor, items, _drawn(items), notify=self._hints(kind))
+        return (yield from self._answered(kind, tenant, items, written))
 
-    def submit_ahead(self, tenant: int, actor: str, items: Sequence[Submission]) -> Op[Op[list[Submitted]]]:
+    def submit_ahead(self, tenant: int, actor: str, items: Sequence[Submission]) -> Op[Op[Sequence[Submitted]]]:
         """See ``Store.submit_ahead``: sent and left under way where it is the plain case, else done at once."""
-        if len(items) == 1 and not _named(items):
-            return (yield from self._submit_one(tenant, actor, items[0]))
-        kinds = {_Kind.of(item) for item in items}
-        if len(kinds) != 1 or _named(items):
+        kind = _plain(items)
+        if kind is None:
             answers = yield from self.submit(tenant, actor, items)
             return done(answers)
-        kind = kinds.pop()
         ticket = yield Ahead(_statement(kind, tenant, actor, items, _drawn(items), notify=self._hints(kind)))
         return self._land(kind, tenant, items, ticket)
 
-    def _submit_one(self, tenant: int, actor: str, item: Submission) -> Op[Op[list[Submitted]]]:
-        """The plain case of one, which is what a single call mostly is: nothing to send ahead, nothing to look up."""
-        kind = _Kind.of(item)
-        ((accepted, now, uid, _),) = yield _statement(
-            kind, tenant, actor, [item], _drawn([item]), notify=self._hints(kind)
-        )
-        return done([_submitted(kind, item, uid, now) if accepted else (yield from self._closed(tenant, kind))])
+    def _land(self, kind: _Kind, tenant: int, items: Sequence[Submission], ticket: Any) -> Op[Sequence[Submitted]]:
+        return (yield from self._answered(kind, tenant, items, (yield Landing(ticket))))
 
-    def _land(self, kind: _Kind, tenant: int, items: Sequence[Submission], ticket: Any) -> Op[list[Submitted]]:
-        written = yield Landing(ticket)
-        if not written[0][0]:
+    def _answered(
+        self, kind: _Kind, tenant: int, items: Sequence[Submission], written: Sequence[Any]
+    ) -> Op[Sequence[Submitted]]:
+        ((accepted, now, made, *_),) = written
+        if not accepted:
             error = yield from self._closed(tenant, kind)
             return [error for _ in items]
-        answers: list[Submitted | None] = [None] * len(items)
-        _note(kind, items, range(len(items)), written, answers)
-        return [answer if answer is not None else _LOST for answer in answers]
+        return Born(items, [made] if len(items) == 1 else _numbers("q", made), kind.state, now)
 
     def _hints(self, kind: _Kind) -> bool:
         return self.notify and kind.ready and kind.queue_key is not None
@@ -223,6 +221,12 @@ def _rounds(items: Sequence[Submission]) -> Iterator[list[int]]:
         left = later
 
 
+def _plain(items: Sequence[Submission]) -> _Kind | None:
+    """What all of them share, where they need no more than an insert and are all of one kind."""
+    kinds = {_Kind.of(item) for item in items}
+    return kinds.pop() if len(kinds) == 1 and not _named(items) else None
+
+
 def _named(items: Sequence[Submission]) -> bool:
     """Whether any of them has a key, a reference or parents, and so needs more than an insert."""
     return any(i.request.idempotency_key or i.request.external_ref or i.request.parents for i in items)
@@ -243,7 +247,7 @@ def _statement(
 ) -> Statement:
     params: dict[str, Any] = {
         "tenant": tenant, "actor": actor, "template": kind.template, "template_code": kind.code,
-        "queue_key": kind.queue_key, "in_run": kind.in_run, "state": "READY" if kind.ready else "PENDING",
+        "queue_key": kind.queue_key, "in_run": kind.in_run, "state": str(kind.state),
         "trace_id": trace_reference(), "notify": notify,
     }  # fmt: skip
     if len(chosen) == 1:
@@ -251,6 +255,7 @@ def _statement(
         return Statement("submit_one", params | _of_one(item) | {"uid": uids[0] if uids else None}, plain=True)
     params |= {
         "uids": uids,
+        "keyed": any(i.request.idempotency_key or i.request.external_ref for i in chosen),
         # One document: an array would be quoted element by element.
         "properties": "[" + ",".join([item.properties_text for item in chosen]) + "]",
         "proofs": b"".join([item.payload_hash for item in chosen]),
@@ -292,19 +297,21 @@ def _note(
     kind: _Kind, items: Sequence[Submission], todo: Sequence[int], written: Sequence[Any],
     answers: list[Submitted | None],
 ) -> None:  # fmt: skip
-    for _, now, uid, ordinal, *_ in written:
-        if uid is not None:
-            index = todo[ordinal - 1]
-            answers[index] = _submitted(kind, items[index], uid, now)
+    ((_, now, *made, _),) = written
+    if len(todo) == 1:
+        uids: Sequence[int] = [made[0]] if made[0] is not None else []
+        places: Sequence[int] = (1,) * len(uids)
+    else:
+        uids = _numbers("q", made[0])
+        places = _numbers("i", made[1]) or range(1, len(uids) + 1)
+    for place, uid in zip(places, uids, strict=True):
+        index = todo[place - 1]
+        answers[index] = born(items[index], uid, kind.state, now)
 
 
-_ACTION = REGISTRY[SUBMITTED].action
-
-
-def _submitted(kind: _Kind, item: Submission, uid: int, now: datetime) -> ActionResult:
-    state = State.READY if kind.ready else State.PENDING
-    data = dict(item.born_with) if item.born_with else {}
-    return ActionResult(_ACTION, SUBMITTED, uid, state, 1, 1, now, kind.queue_key, None, None, data)
+def _numbers(code: str, packed: bytes | None) -> Sequence[int]:
+    """What came end to end in one value."""
+    return struct.unpack(f"!{len(packed) // struct.calcsize('!' + code)}{code}", packed) if packed else ()
 
 
 def _taken(request: SubmitSubject) -> TenureError:

@@ -43,6 +43,10 @@ written as (
         case when set ? 'barred_workers' then tenure.uids(set -> 'barred_workers') end,
         case when set ? 'barred_principals' then tenure.uids(set -> 'barred_principals') end
     from fresh)
-select gate.open, clock.now, fresh.uid, fresh.ordinal,
-    case when %(notify)s and fresh.ordinal = 1 then pg_notify('tenure_work', %(tenant)s || ' ' || %(queue_key)s) end as hint
-from gate cross join clock left join fresh on true
+select gate.open, clock.now, made.uids, made.ordinals,
+    case when %(notify)s and made.uids is not null then pg_notify('tenure_work', %(tenant)s || ' ' || %(queue_key)s) end as hint
+from gate cross join clock cross join (
+    -- End to end in one value: a row for each would cost more than many of these.
+    select string_agg(int8send(uid), ''::bytea order by ordinal) as uids,
+        string_agg(int4send(ordinal::int), ''::bytea order by ordinal) filter (where %(keyed)s) as ordinals
+    from fresh) made
