@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from datetime import datetime
 from enum import Enum
@@ -202,5 +202,6 @@ _FORMS: tuple[tuple[type | tuple[type, ...], Callable[[Any], Any]], ...] = (
     (Enum, lambda member: member.value),
     (bytes, lambda digest: digest.hex()),
     (Mapping, lambda mapping: {str(key): _named(str(key), inner) for key, inner in mapping.items()}),
-    ((list, tuple, set, frozenset), lambda values: [public(inner) for inner in values]),
+    (str, lambda text: text),
+    ((Sequence, set, frozenset), lambda values: [public(inner) for inner in values]),
 )

@@ -8,6 +8,7 @@ import pytest
 from tenure import AsyncTenure, Tenure
 from tenure.model.errors import NotFound, TenureError
 from tenure.model.requests import SubmitSubject
+from tenure.sdk.public_form import public
 
 COUNT = 2_500
 
@@ -61,6 +62,9 @@ def test_answers_are_in_the_order_of_the_requests_and_can_be_looked_at_in_any_wa
     assert answers[-1] == answers[COUNT - 1]
     assert answers[2_300:2_302] == [answers[2_300], answers[2_301]]
     assert numbers(database_with_orders, [answers[place].subject for place in (0, 200, 2_300)]) == [0, 200, 2_300]
+    assert answers == list(answers)
+    assert repr(answers) == repr(list(answers))
+    assert public(answers)[0] == public(answers[0])
     assert answers[2_300].data == {"set": {"priority": 3}}
     with pytest.raises(IndexError):
         answers[COUNT]

@@ -14,14 +14,13 @@ from jsonschema.protocols import Validator
 from tenure.engine import logging
 from tenure.engine.acting import Outcome, single
 from tenure.engine.caller import Caller
-from tenure.engine.outcomes import Joined
 from tenure.engine.tracing import span
 from tenure.model.errors import InvalidPayload, NotFound, TenureError
 from tenure.model.json_text import canonical_json
 from tenure.model.requests import SubmitSubject
 from tenure.model.result import ActionResult
 from tenure.model.transitions import Action
-from tenure.store.born import Born
+from tenure.store.answers import Born, Joined
 from tenure.store.operation import Op, done
 from tenure.store.port import Store
 from tenure.store.records import Refused, Submission, Template

@@ -22,7 +22,7 @@ from tenure.model.json_text import canonical_json
 from tenure.model.requests import SubmitSubject
 from tenure.model.result import ActionResult, result_of
 from tenure.model.states import State
-from tenure.store.born import Born, born
+from tenure.store.answers import Born, born
 from tenure.store.operation import Ahead, Landing, Op, Statement, done
 from tenure.store.postgres import rows
 from tenure.store.postgres.registry import Registry

@@ -15,8 +15,8 @@ q as materialized (
 gate as materialized (
     select q.uid as queue, q.tenant, q.queue_key, q.subject_template_codes, q.took_over, q.eligible_states, q.site_scope, q.platform_scope, q.assay_scope, w.uid as worker, w.owner,
         w.incarnation, clock.now, coalesce(%(ttl)s::int, q.lease_ttl_seconds) as ttl,
-        jsonb_build_object('ttl', coalesce(%(ttl)s::int, q.lease_ttl_seconds), 'started', %(start)s::boolean)
-            || case when w.incarnation = 1 then '{}'::jsonb else jsonb_build_object('incarnation', w.incarnation) end as data,
+        told.data, row('lease.claimed', %(actor)s::text, 'RUNNING'::tenure.state, q.queue_key, null::text, null::text, null::text, null::bigint,
+            %(trace_id)s::text, told.data)::text as content,
         least(%(limit)s::int, w.max_concurrent_leases - tenure.live_leases(w.uid, %(live_after)s, w.max_concurrent_leases)) as room,
         q.enabled and w.status = 'ONLINE' and not w.drain_requested
             and (not q.manual_only or w.worker_type = 'HUMAN_SESSION')
@@ -36,10 +36,11 @@ gate as materialized (
                 select from tenure.attempt a
                 where a.queue = former.uid and a.lease_status = 'ACTIVE' and a.expires_at <= clock.now limit 1) a
             where former.tenant = q.tenant and former.queue_key = q.queue_key and former.retired_at is not null) as lapsed
-    from q, w, clock),
+    from q, w, clock, lateral (
+        select jsonb_build_object('ttl', coalesce(%(ttl)s::int, q.lease_ttl_seconds), 'started', %(start)s::boolean)
+            || case when w.incarnation = 1 then '{}'::jsonb else jsonb_build_object('incarnation', w.incarnation) end as data offset 0) told),
 taken as materialized (
-    select e.*, g.queue, g.worker, g.incarnation, g.ttl, nextval('tenure.uid') as lease,
-        greatest(g.now, coalesce(nullif(current_setting('tenure.now', true), '')::timestamptz, clock_timestamp())) as locked_at,
+    select e.*, g.queue, g.worker, g.incarnation, g.ttl, nextval('tenure.uid') as lease, g.content,
         case when e.slots_total = 1 then g.data else g.data || jsonb_build_object('slot', e.slot) end as data,
         (case when not %(start)s then e.state when e.slots_free = 1 then 'RUNNING' when e.slots_total > 1 then 'READY' else e.state end)::tenure.state as after
     from gate g, lateral (
@@ -69,11 +70,16 @@ taken as materialized (
         order by -e.priority, coalesce(e.due_at, 'infinity'::timestamptz), e.eligible_at, e.created_at, e.uid
         limit case when g.fits and not g.due and not g.lapsed then greatest(g.room, 0) else 0 end
         for no key update of e skip locked) e),
-moment as materialized (select max(t.locked_at) as now from taken t),
+moment as materialized (
+    -- Read when all of `taken` is locked.
+    select greatest(g.now, coalesce(nullif(current_setting('tenure.now', true), '')::timestamptz, clock_timestamp())) as now
+    from (select count(*) as locked from taken) t, gate g where t.locked > 0),
 hashed as materialized (
     select t.*, m.now, t.revision + (t.after <> t.state)::int as revision_after,
-        tenure.fact_hash(t.head, t.uid, t.seq + 1, m.now, t.tenant, t.revision + (t.after <> t.state)::int, t.lease, t.worker,
-            'lease.claimed', %(actor)s, t.after, t.next_queue_key, null, null, null, null, %(trace_id)s, t.data) as hash
+        tenure.told_hash(t.head, t.uid, t.seq + 1, m.now, t.tenant, t.revision + (t.after <> t.state)::int, t.lease, t.worker,
+            case when t.slots_total = 1 and %(start)s then t.content
+            else row('lease.claimed', %(actor)s::text, t.after, t.next_queue_key, null::text, null::text, null::text, null::bigint,
+                %(trace_id)s::text, t.data)::text end) as hash
     from taken t cross join moment m),
 told as (
     insert into tenure.fact (thread, seq, tenant, at, revision, state, type, actor, queue_key, lease, worker, trace_id, data, hash)

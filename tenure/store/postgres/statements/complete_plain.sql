@@ -1,10 +1,12 @@
 -- Completes many running attempts: no key, no next queue, one slot, no step of a run. What is not such, or no longer held, is left out.
 -- Each row is found by its key; the envelope's update takes the lock and re-checks, and the rest follows from what it returns.
 with clock as materialized (select tenure.now() as now),
+same as materialized (
+    select tenure.told_before('execution.completed', %(actor)s, 'COMPLETED') as before, tenure.told_after(%(trace_id)s) as after),
 item as materialized (
     select i.lease, i.result, i.result_ref, substring(%(payload_hashes)s::bytea from (i.ordinal * 32 - 31)::int for 32) as payload_hash,
-        a.subject, clock.now
-    from clock,
+        a.subject, clock.now, same.before, same.after
+    from clock, same,
         unnest(%(leases)s::bigint[], %(results)s::jsonb[], %(result_refs)s::text[]) with ordinality as i(lease, result, result_ref, ordinal),
         lateral (
             select a.subject, a.lease_status, a.expires_at, a.worker, a.token_hash, a.started_at, a.tenant
@@ -14,8 +16,8 @@ item as materialized (
 moved as (
     update tenure.execution e
     set state = 'COMPLETED', revision = e.revision + 1, seq = e.seq + 1, slots_done = 1,
-        head = tenure.fact_hash(e.head, e.uid, e.seq + 1, i.now, e.tenant, e.revision + 1, i.lease, %(worker)s, 'execution.completed',
-            %(actor)s, 'COMPLETED', e.next_queue_key, null, i.payload_hash, null, null, %(trace_id)s, null)
+        head = tenure.told_hash(e.head, e.uid, e.seq + 1, i.now, e.tenant, e.revision + 1, i.lease, %(worker)s,
+            i.before || coalesce(e.next_queue_key, '') || ',,' || encode(i.payload_hash, 'hex') || i.after)
     from item i
     where e.uid = any (array[i.subject]) and e.state in ('RUNNING', 'WAITING_EXTERNAL') and e.slots_total = 1 and e.slots_free = 0 and e.last_record = i.lease + 1 and not e.in_run
     returning i.lease, i.result, i.result_ref, i.payload_hash, i.now, e.uid, e.tenant, e.seq, e.revision, e.head, e.next_queue_key),

@@ -1,6 +1,9 @@
 -- Creates subjects of one template before one queue: data tier, envelope and first fact, all or nothing.
 -- Inserts only. A row whose submit_key or external_ref is known falls out, and the caller looks at it again.
 with clock as materialized (select tenure.now() as now),
+same as materialized (
+    select tenure.told_before('subject.submitted', %(actor)s, %(state)s::tenure.state) || coalesce(%(queue_key)s::text, '') || ',,' as before,
+        tenure.told_after(%(trace_id)s) as after),
 gate as materialized (
     select %(queue_key)s::text is null or exists (
         select from tenure.queue q
@@ -8,9 +11,12 @@ gate as materialized (
             and %(template_code)s = any (q.subject_template_codes)) as open),
 fresh as materialized (
     select d.uid, clock.now, i.properties, i.data, i.name, i.external_ref, i.payload_ref, i.submit_key, i.correlation_id, i.ordinal, i.data -> 'set' as set,
-        d.proof, tenure.fact_hash(''::bytea, d.uid, 1, clock.now, %(tenant)s, 1, null, null, 'subject.submitted', %(actor)s,
-            %(state)s::tenure.state, %(queue_key)s, i.submit_key, d.proof, i.correlation_id, null, %(trace_id)s, i.data) as hash
-    from gate, clock,
+        d.proof, tenure.told_hash(''::bytea, d.uid, 1, clock.now, %(tenant)s, 1, null, null,
+            case when i.submit_key is null and i.correlation_id is null and i.data is null
+            then same.before || encode(d.proof, 'hex') || same.after
+            else row('subject.submitted', %(actor)s::text, %(state)s::tenure.state, %(queue_key)s::text, i.submit_key, encode(d.proof, 'hex'), i.correlation_id,
+                null::bigint, %(trace_id)s::text, i.data)::text end) as hash
+    from gate, clock, same,
         rows from (
             jsonb_array_elements(%(properties)s::jsonb),
             unnest(%(data)s::jsonb[], %(names)s::text[], %(external_refs)s::text[], %(payload_refs)s::text[],
