@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Request
 
@@ -74,7 +74,13 @@ async def poll_node(node: Node, body: NodePoll, request: Request, identity: Node
         await waiting.until_taken(identity, [queue_key_of(node)], seconds, looking.look, hung_up(request))
     sweeping: Sweeping = request.app.state.sweeping
     await sweeping.clean(identity)
-    return Answer(looking.latest.wire())
+    return Answer(_told(looking.latest))
+
+
+def _told(orders: NodeOrders) -> dict[str, Any]:
+    """The answer with every field that it had from the first, whether it is null or not; the newer one where it says something."""
+    told: dict[str, Any] = public(orders)
+    return {name: value for name, value in told.items() if name != "submit_within_seconds" or value is not None}
 
 
 class _Looking:
