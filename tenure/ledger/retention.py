@@ -33,12 +33,14 @@ class Cleaning:
         """It was cleaned, and so many rows were removed."""
         self._next[tenant] = time.monotonic() + (_AGAIN if removed >= BATCH else _EVERY)
 
-    def clean(self, caller: Caller) -> Op[int]:
-        """Clean a batch if it is time; how many rows were removed."""
+    def clean(self, caller: Caller, *, relay: bool = False) -> Op[int]:
+        """Clean a batch if it is time; how many rows were removed. A relay also forgets what waited of removed subscriptions."""
         if not self.due(caller.tenant):
             return 0
         self.done(caller.tenant, 0)  # where it fails, not at once again
         removed = yield from clean(caller)
+        if relay:
+            removed += (yield Statement("forget_removed", {"tenant": caller.tenant, "limit": BATCH}))[0]["removed"]
         self.done(caller.tenant, removed)
         return removed
 

@@ -50,7 +50,7 @@ RUNS = re.compile(
 )
 #: Statements of subscriptions and of the inbox, whose plans tests/ledger/test_plans.py looks at.
 LEDGER = re.compile(
-    r"subscription|signing_key|relay|park|held|hold_events|given_up|event_dead_letter|waiting|prior_of_subscription|retention|clean_|inbox_cleared|deliver|cursor|wanted|fact_types|open_at|tak.*_in"
+    r"subscription|signing_key|relay|park|held|hold_events|given_up|event_dead_letter|waiting|prior_of_subscription|retention|forget_removed|clean_|inbox_cleared|deliver|cursor|wanted|fact_types|open_at|tak.*_in"
 )
 #: Statements of submissions and nodes, whose plans tests/remote/test_plans.py looks at on both sides of the wall.
 BORDER = re.compile(r"node|submission|remote|open_executions|known_events|newest_refusals")

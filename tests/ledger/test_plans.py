@@ -242,3 +242,17 @@ def test_a_batch_of_what_is_kept_no_longer_is_found_by_its_age(
     assert [n["Node Type"] for n in plan.scans({kind}) if n["Node Type"] == "Seq Scan"] == []
     assert index in {n.get("Index Name") for n in plan.scans({kind})}
     assert plan.rows_read({kind}) <= 2 * 100
+
+
+def test_what_waited_of_removed_subscriptions_is_found_by_their_keys(
+    waits: tuple[psycopg.Connection[Any], dict[str, int]],
+) -> None:
+    connection, of = waits
+    plan = plan_of(connection, "forget_removed", tenant=of["tenant"], limit=100)
+    assert (
+        plan.rows_read({"parked_event", "held_event"}) == 0
+    )  # none was removed: what others wait for is not looked at
+    connection.execute("update tenure.subscription set enabled = false, retired_at = now() - interval '2 h'")
+    plan = plan_of(connection, "forget_removed", tenant=of["tenant"], limit=100)
+    assert plan.rows_read({"parked_event"}) <= 2 * 100
+    assert [n for n in plan.scans({"parked_event", "held_event"}) if n["Node Type"] == "Seq Scan"] == []

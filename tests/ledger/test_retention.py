@@ -156,3 +156,18 @@ def test_a_relay_cleans_the_tenants_that_it_sends_for(post: Post) -> None:
         post.subscribe(receiver.url)
         post.drain(2)
     assert counted(post, "inbox") == 0
+
+
+def test_what_waited_of_a_subscription_that_was_removed_is_forgotten_an_hour_later(post: Post) -> None:
+    with Receiver(answer=lambda _: 500) as receiver:
+        post.subscribe(receiver.url, "gone", group_by="correlation")
+        post.batch("import 1", 3)
+        post.drain()
+        post.client.remove_subscription("gone")
+        post.subscribe(receiver.url, "stays", group_by="correlation")
+        post.batch("import 2", 3)
+        post.drain()
+        assert (counted(post, "parked_event"), counted(post, "held_event")) == (2, 4)
+        post.clock.advance(minutes=61)
+        post.drain(2)
+        assert (counted(post, "parked_event"), counted(post, "held_event")) == (1, 2)

@@ -183,7 +183,7 @@ class Relay:
         for tenant, key in {(each.tenant, each.tenant_key) for each in watched if each.uid in self._leaders}:
             if self._cleaning.due(tenant):
                 caller = partial(Caller, tenant=tenant, actor=books.ACTOR, tenant_key=key)
-                await self._perform(lambda store, caller=caller: self._cleaning.clean(caller(store)))  # type: ignore[misc]
+                await self._perform(lambda store, caller=caller: self._cleaning.clean(caller(store), relay=True))  # type: ignore[misc]
 
     async def _leader(self, watched: Watched) -> Leader | None:
         """Who leads it here, if anybody: a lease that nobody holds is taken."""
