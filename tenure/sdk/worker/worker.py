@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger("tenure.worker")
 _PATIENCE = 5.0
+_OBJECTS_OF_A_BATCH = 10000
 
 
 class Worker:
@@ -231,9 +232,15 @@ class Worker:
 
 @cache
 def _spare_the_collector() -> None:
-    """Once in a process: what is there when work begins is there for good, and is not looked through again and again."""
+    """Once in a process: what is there when work begins is there for good, and is not looked through again and again.
+
+    Nor is what a batch of jobs holds while they run: it is let go of when they are reported, without the collector.
+    """
     gc.collect()
     gc.freeze()
+    young, *older = gc.get_threshold()
+    if 0 < young < _OBJECTS_OF_A_BATCH:
+        gc.set_threshold(_OBJECTS_OF_A_BATCH, *older)
 
 
 def _at_work(holding: Holding) -> list[asyncio.Task[None]]:
