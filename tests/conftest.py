@@ -52,6 +52,16 @@ def logging_as_it_was() -> Iterator[None]:
         logger.handlers[:] = handlers
 
 
+@pytest.fixture(autouse=True, scope="session")
+def passwords_hashed_cheaply() -> Iterator[None]:
+    """Passwords of tests are worth no protection. ``tests/sdk/test_passwords.py`` looks at what real ones get."""
+    from argon2 import profiles
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(profiles, "RFC_9106_LOW_MEMORY", profiles.CHEAPEST)
+        yield
+
+
 @pytest.fixture(scope="session")
 def short_folder() -> Iterator[Path]:
     """A folder with a short path, so that sockets fit, which the server's user may traverse."""

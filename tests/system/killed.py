@@ -178,7 +178,7 @@ def live(life: Life, told: Connection) -> None:
     counted.watch()
     with application(life.dsn, lambda: life.now) as app:
         begin(app, life.runs)
-        asyncio.run(Worker(app, drain=True, concurrency=4).serve())
+        asyncio.run(Worker(app, drain=True, concurrency=2).serve())
     told.send(counted.seen)
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 import multiprocessing
 import signal
 from collections import Counter
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -19,12 +20,14 @@ from tests.system.killed import EFFECTS, QUEUE, Life, application, begin, live
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 RUNS = 1000
-TOGETHER = 2
+TOGETHER = 4
 """So many processes work side by side on the same work, each to be killed at a place of its own."""
-ORDERS = 2
-"""So many of the runs of a process are orders, which do everything that a run can do; the others are notes."""
-LIFE = 8
-"""So many runs does each process start."""
+ORDERS = 1
+"""So many of ``LIFE`` runs are orders, which do everything that a run can do; the others are notes."""
+LIFE = 4
+"""So many runs does a process start that is to be killed at one certain append."""
+LONG_LIFE = 80
+"""So many does each of those start that make up the thousand: to start a process takes longer than a run."""
 _PATIENCE = 60
 
 
@@ -59,7 +62,7 @@ class Processes:
 
     def __init__(self) -> None:
         self._context: Any = multiprocessing.get_context("forkserver")
-        self._context.set_forkserver_preload(["tests.system.killed"])
+        self._context.set_forkserver_preload(["tests.system.forked"])
 
     def lead(self, lives: list[Life]) -> list[tuple[bool, list[str]]]:
         started = []
@@ -92,17 +95,17 @@ def test_killed_at_every_append_a_thousand_runs_end_and_each_effect_is_applied_o
     started: list[tuple[str, str]] = []
     hits: list[tuple[int | None, str]] = []
 
-    def lives(*places: int | str) -> list[Life]:
-        return [_life(migrated_database, clock(), place, _fresh(started)) for place in places]
+    def lives(places: Sequence[int | str], runs: int) -> list[Life]:
+        return [_life(migrated_database, clock(), place, _fresh(started, runs)) for place in places]
 
-    def killed_at(*places: int | str) -> None:
+    def killed_at(*places: int | str, runs: int = LIFE) -> None:
         """Let processes die there, side by side; once their leases have lapsed, another does what is left."""
-        for life, (killed, appends) in zip(chosen := lives(*places), processes.lead(chosen), strict=True):
+        for life, (killed, appends) in zip(chosen := lives(places, runs), processes.lead(chosen), strict=True):
             if killed:
                 hits.append((life.number, appends[-1]))
         clock.advance(hours=1)
-        begin(app, started[-LIFE * len(places) :])
-        drain(app)
+        begin(app, started[-runs * len(places) :])
+        drain(app, concurrency=2)
 
     with application(migrated_database, clock) as app:
         define(app)
@@ -117,13 +120,15 @@ def test_killed_at_every_append_a_thousand_runs_end_and_each_effect_is_applied_o
             killed_at(place)
         for kind in sorted(set(appends) - {kind for _, kind in hits}):
             killed_at(kind)
-        while len(started) < RUNS:
-            killed_at(*(1 + (len(started) + n) % len(places) for n in range(TOGETHER)))
+        far = len(places) * LONG_LIFE // LIFE
+        while (rest := RUNS - len(started)) > 0:
+            long = min(LONG_LIFE, -(-rest // TOGETHER))
+            killed_at(*((len(started) * 37 + n * far // TOGETHER) % far + 1 for n in range(TOGETHER)), runs=long)
         _all_is_well(app, started)
     told = _each_effect_once(migrated_database, started)
     assert {kind for _, kind in hits} == set(appends)
     kinds = ", ".join(f"{count} {kind}" for kind, count in Counter(kind for _, kind in hits).most_common())
-    reached = len({number for number, _ in hits if number is not None})
+    reached = len({number for number, _ in hits if number is not None} & set(places))
     tell(
         f"{reached} of {len(places)} appends of a life, {len(hits)} processes killed ({kinds}); {len(started)} runs, {told}"
     )
@@ -145,10 +150,10 @@ def test_two_processes_execute_once(migrated_database: str) -> None:
     assert _each_effect_once(migrated_database, started).endswith(" 0 done again")
 
 
-def _fresh(started: list[tuple[str, str]]) -> list[tuple[str, str]]:
+def _fresh(started: list[tuple[str, str]], runs: int = LIFE) -> list[tuple[str, str]]:
     """The runs of one more process."""
     begun = len(started)
-    made = [("order" if n < ORDERS else "note", f"run {begun + n}") for n in range(LIFE)]
+    made = [("order" if n * LIFE < ORDERS * runs else "note", f"run {begun + n}") for n in range(runs)]
     started += made
     return made
 
