@@ -21,8 +21,6 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import IO
 
-import httpx
-
 from tenure.model.errors import InvalidRequest, StoreUnavailable
 
 _FILE, _LOG = "serve.json", "serve.log"
@@ -125,6 +123,8 @@ def _free_port() -> int:
 
 
 def _wait_ready(process: subprocess.Popen[bytes], server: Background, timeout: float) -> None:
+    import httpx  # noqa: PLC0415 - most commands start no server, and it takes its time
+
     deadline = time.monotonic() + timeout
     while True:
         try:

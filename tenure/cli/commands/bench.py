@@ -7,8 +7,6 @@ from typing import Annotated
 
 import typer
 
-from tenure.bench.rounds import measure
-from tenure.bench.scratch import scratch_database
 from tenure.cli.call import call_of
 from tenure.cli.connection import database
 from tenure.terminal.listing import table
@@ -27,6 +25,10 @@ def run(
     rounds: Annotated[int, typer.Option("--rounds", min=1, max=100, help="How often both are measured.")] = 3,
 ) -> None:
     """Measure this server: bare SQL and Tenure in turn, in a database of their own that is dropped afterwards."""
+    # What only this command needs, as a worker is, the others do not wait for.
+    from tenure.bench.rounds import measure  # noqa: PLC0415
+    from tenure.bench.scratch import scratch_database  # noqa: PLC0415
+
     call = call_of(context)
     found = database(call.dsn, start=True)
     with call.err.status("preparing") as status, scratch_database(found.dsn) as dsn:

@@ -6,12 +6,9 @@ from typing import Annotated
 
 import typer
 
-from tenure.api.background import require_installed
 from tenure.cli.call import call_of
 from tenure.cli.connection import database
 from tenure.cli.exit_codes import ExitCode
-from tenure.demo.hpc.show import show_on_slurm
-from tenure.demo.show import show_it
 
 NAME = "demo"
 
@@ -28,6 +25,11 @@ def run(
     With --hpc the data sets are analysed on a Slurm of its own (Debian: munge slurmctld slurmd slurm-client
     slurm-wlm-basic-plugins); a network is cut and an agent is killed on the way, and nothing is left behind.
     """
+    # What only this command needs the others do not wait for.
+    from tenure.api.background import require_installed  # noqa: PLC0415
+    from tenure.demo.hpc.show import show_on_slurm  # noqa: PLC0415
+    from tenure.demo.show import show_it  # noqa: PLC0415
+
     call = call_of(context)
     if hpc:
         require_installed()

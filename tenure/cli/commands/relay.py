@@ -6,16 +6,18 @@ import asyncio
 import logging
 import signal
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from tenure.cli.call import Call, call_of
 from tenure.cli.connection import database
 from tenure.cli.logs import log_to
-from tenure.sdk.relay import RelaySettings, relay_on
 from tenure.sdk.settings import DEFAULT_TENANT
 from tenure.store.postgres.migrate import migrate
+
+if TYPE_CHECKING:
+    from tenure.sdk.relay import RelaySettings
 
 NAME = "relay"
 _log = logging.getLogger("tenure.relay")
@@ -30,6 +32,8 @@ def run(
     drain: Annotated[bool, typer.Option("--drain", help="Stop once there is nothing to send now.")] = False,
 ) -> None:  # fmt: skip
     """Send events to their subscriptions until Ctrl-C or SIGTERM. Any number may run: each subscription has one leader."""
+    from tenure.sdk.relay import RelaySettings  # noqa: PLC0415 - with an HTTP client, for which the other commands do not wait
+
     call = call_of(context)
     log_to(call)
     found = database(call.dsn, start=True)
@@ -42,6 +46,8 @@ def run(
 
 
 async def _relay(call: Call, dsn: str, settings: RelaySettings, *, drain: bool) -> None:
+    from tenure.sdk.relay import relay_on  # noqa: PLC0415
+
     async with relay_on(dsn, settings) as relay:
         loop = asyncio.get_running_loop()
         for each in (signal.SIGINT, signal.SIGTERM):

@@ -16,7 +16,6 @@ from tenure.cli.spans import export_spans
 from tenure.model.errors import InvalidRequest
 from tenure.model.states import WorkerType
 from tenure.sdk.http.address import Address
-from tenure.sdk.worker import Worker
 
 NAME = "worker"
 
@@ -67,6 +66,8 @@ def work(call: Call, application: str, options: Mapping[str, Any], address: Addr
 
     With an ``address`` it works over HTTP, and nothing of a database is opened or started.
     """
+    from tenure.sdk.worker import Worker  # noqa: PLC0415 - which the other commands do not wait for
+
     log_to(call)
     export_spans("tenure-worker")
     if address is not None and call.dsn:
