@@ -66,6 +66,8 @@ class Delivery:
     code: str
     status: int | None
     next_attempt_at: datetime | None
+    type: str | None = None
+    """Of the fact; None where that is archived."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from pydantic import BaseModel
 
 from tenure.engine.reading import Standing
 from tenure.flow.rows import RunRow, ScheduleRow, WorkflowRow
-from tenure.ledger.rows import EventDeadLetter, SubscriptionRow
+from tenure.ledger.rows import Delivery, EventDeadLetter, SubscriptionRow
 from tenure.model import euid
 from tenure.model.attempt import Attempt, attempt_of, record_of
 from tenure.model.cloud_event import euid_of_thread
@@ -101,8 +101,8 @@ def _described(kind: type, values: Mapping[str, Any]) -> dict[str, Any]:
             shown[name] = _of_users(inner)
         elif name in _FIELDS:
             shown[name] = _euids(_FIELDS[name], inner)
-        elif kind is EventDeadLetter and name == "thread":
-            shown[name] = euid_of_thread(values["type"], inner)
+        elif kind in (Delivery, EventDeadLetter) and name == "thread":
+            shown[name] = euid_of_thread(values["type"] or "", inner)
         elif kind is Fact and name == "lease" and inner is not None:
             shown[name] = euid.format_euid(euid.LEASE, attempt_of(inner))
         elif name == "first":  # of a report: by kind of divergence

@@ -70,6 +70,7 @@ def test_what_was_given_up_is_listed_sent_again_or_ignored(site: Site, boss: Doc
         relayed(site)
         deliveries = boss.request("GET", f"{LEDGER}/subscriptions/picky/deliveries").json()["items"]
         assert [each["code"] for each in deliveries] == ["http_422", "http_422"]
+        assert {(each["type"], each["thread"][:3]) for each in deliveries} == {("queue.defined", "QX-")}
         page = boss.request("GET", f"{LEDGER}/subscriptions/picky/dead-letters?limit=1").json()
         (first,) = page["items"]
         rest = boss.request("GET", f"{LEDGER}/subscriptions/picky/dead-letters?limit=1&cursor={page['next']}").json()

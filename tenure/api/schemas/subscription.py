@@ -157,6 +157,7 @@ class DeliveryShown(BaseModel):
     """An attempt to deliver that failed."""
 
     thread: AnyName
+    type: str | None = Field(description="Of the event; null once that is archived.", examples=["run.terminal"])
     attempts: int = Field(ge=0, description="How many counted against the event by then.")
     at: datetime
     outcome: Literal["refused", "failed", "down"]

@@ -310,12 +310,13 @@ def _letter(letter: EventDeadLetter) -> dict[str, Any]:
 
 
 def _delivery(number: int, delivery: Delivery) -> dict[str, Any]:
-    thread = euid.format_euid(euid.SUBJECT, delivery.thread)  # the search goes by the uid, whatever it is of
+    thread = euid_of_thread(delivery.type or "", delivery.thread)
     again = cells.until(delivery.next_attempt_at) if delivery.next_attempt_at else cells.text("no more", tone="quiet")
     return {
         "key": f"{delivery.position}/{delivery.at.timestamp()}/{number}", "name": f"attempt at {delivery.position}",
         "cells": [
-            cells.since(delivery.at), cells.mono(f"position {delivery.position:,}", href=places.search(thread)),
+            cells.since(delivery.at),
+            cells.link(delivery.type or "archived", places.search(thread), sub=f"position {delivery.position:,} of {thread}"),
             cells.text(delivery.outcome), cells.mono(delivery.code), cells.text(delivery.attempts), again,
         ],
     }  # fmt: skip
