@@ -107,7 +107,9 @@ class Orders:
         return NodePoll(
             agent_id=self._names.agent_id, folder_id=self._names.folder_id,
             accepting=min(max(room, 0), _MOST) if self._standing.accepts() else 0,
-            wait_seconds=self._settings.poll_seconds, holding=tuple((ids + self._store.owing())[:_MOST_TOLD]),
+            # Before the answer nothing is submitted, also of what was prepared before a restart.
+            wait_seconds=self._settings.poll_seconds if self._lease.holds() else 0.0,
+            holding=tuple((ids + self._store.owing())[:_MOST_TOLD]),
             canceling=tuple((canceling + sorted(self._unknown))[:_MOST_TOLD]), draining=self._standing.draining,
             scheduler=self._standing.scheduler_name,
             scheduler_problem=next((trouble.replace("\0", "")[:2000] for trouble in troubles if trouble), None),

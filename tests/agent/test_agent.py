@@ -82,3 +82,12 @@ def test_the_agent_stops_and_jobs_go_on_and_the_next_one_tells_of_them(
         border.wait_for_end(execution)
     assert border.states(execution) == ["accepted", "running", "completed"]
     assert (tmp_path / "starts").read_text() == "begun\n"
+
+
+def test_the_first_poll_does_not_wait_for_work_since_nothing_is_submitted_before_its_answer(
+    border: Border, settings: AgentSettings, running: RunAgent
+):
+    with running():
+        border.wait(lambda: len(border.polls) > 1, "two polls")
+
+    assert [poll.wait_seconds for poll in border.polls[:2]] == [0, settings.poll_seconds]
