@@ -19,7 +19,8 @@ _SCRIPT = """\
 # job of its user begins or ends. Waits for nothing and never fails, whether or not there is an agent.
 PATH=/usr/bin:/bin
 if [ "$SLURM_JOB_UID" = {user} ]; then
-    setsid -f timeout 10 touch -ch {bell} </dev/null >/dev/null 2>&1
+    # What is left in this process's group is killed at its end, so it waits until the other one is in a group of its own.
+    : "$(setsid -f sh -c 'exec >/dev/null; exec timeout 10 touch -ch "$1"' sh {bell} </dev/null 2>/dev/null)"
 fi
 exit 0
 """

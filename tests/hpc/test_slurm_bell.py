@@ -85,7 +85,7 @@ def test_a_bell_that_nobody_hears_delays_no_job_and_loses_nothing(node: Node, cl
     (node.folder / "state" / "bell").unlink()
 
     (held.work / "go").touch()
-    deaf = cluster.run("sbatch", "--parsable", "--wrap=true", "--mem=16").strip()
+    deaf = cluster.run("sbatch", "--parsable", "--wrap=true", "--mem=16", "--output=/dev/null").strip()
 
     for each in (job, deaf):
         wait_until("it ends", lambda each=each: state_of(cluster, each) == "COMPLETED")  # type: ignore[misc]
