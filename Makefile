@@ -7,7 +7,7 @@ PYTEST_ARGS ?=
 WORKERS ?= 2
 SLURM := munge slurmctld slurmd slurm-client slurm-wlm-basic-plugins
 
-.PHONY: help demo demo-hpc test test-hpc lint format types imports security check bench crashes mutants lock clean
+.PHONY: help demo demo-hpc test test-hpc test-slurm test-aiida lint format types imports security check bench crashes mutants lock clean
 
 help:
 	@echo "make demo    install Tenure in .venv and run the demonstration"
@@ -50,16 +50,21 @@ tests/ui/node_modules/.stamp: tests/ui/package-lock.json
 	@if command -v npm >/dev/null; then npm ci --prefix tests/ui --silent && touch $@; fi
 
 # What was compiled is kept, whatever the caller's shell says: each test of a command or a worker starts Python anew.
-test test-hpc: export PYTHONDONTWRITEBYTECODE :=
+test test-slurm test-aiida: export PYTHONDONTWRITEBYTECODE :=
 
 test: .venv/.dev tests/ui/node_modules/.stamp
 	@bash tools/system-packages.sh pgbouncer chromium
 	$(BIN)/python -m pytest -n $(WORKERS) -m "not hpc" $(PYTEST_ARGS)
 
-# What runs on a real Slurm, in folders of its own.
+# What runs on a real Slurm, in folders of its own. The two halves run side by side: mostly they wait for Slurm.
 test-hpc: .venv/.dev
 	@bash tools/system-packages.sh $(SLURM)
+	@$(MAKE) --no-print-directory --output-sync=target --jobs=2 test-slurm test-aiida
+
+test-slurm: .venv/.dev
 	$(BIN)/python -m pytest -n $(WORKERS) -m hpc tests/hpc --ignore=tests/hpc/with_aiida $(PYTEST_ARGS)
+
+test-aiida: .venv/.dev
 	@if $(MAKE) --silent .venv-aiida/.stamp; then \
 		.venv-aiida/bin/python -m pytest -n $(WORKERS) -m hpc tests/hpc/with_aiida $(PYTEST_ARGS); \
 	else echo "AiiDA cannot be installed here; its tests are skipped."; fi
