@@ -88,7 +88,8 @@ def test_an_agent_that_is_killed_again_and_again_tells_all_of_it_once(
     node: Node, aiida_bench: AiidaBench, tmp_path: Path
 ):
     submissions = [submit(node, tmp_path, UNTIL_GO) for _ in range(3)]
-    submissions[0].seen("accepted")
+    for submission in submissions:
+        submission.seen("accepted")
     node.agent.kill()
     node.start_agent()
     for submission in submissions:
