@@ -11,6 +11,8 @@ import pytest
 from psycopg import sql
 
 from tenure.embedded.dsn import with_database
+from tests.ledger.post import Post
+from tests.ledger.receiver import Receiver
 from tests.store.harness import STORES, Bench, bench_on, memory_bench
 
 _numbers = itertools.count(1)
@@ -39,3 +41,20 @@ def bench(request: pytest.FixtureRequest) -> Bench:
     if request.param == "memory":
         return memory_bench()
     return bench_on(request.getfixturevalue("shared_connection"), f"lab{next(_numbers)}")
+
+
+@pytest.fixture
+def post(shared_database: str) -> Iterator[Post]:
+    """A tenant with what is sent of it. Whatever a test did, facts and rows tell the same story afterwards."""
+    made = Post(shared_database)
+    yield made
+    report = made.client.verify()
+    assert report.clean, report.first
+    made.close()
+
+
+@pytest.fixture
+def receiver() -> Iterator[Receiver]:
+    """Where events are sent to."""
+    with Receiver() as made:
+        yield made

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -11,21 +10,6 @@ import pytest
 from tenure.model.errors import Conflict
 from tests.ledger.post import Post
 from tests.ledger.receiver import Receiver
-
-
-@pytest.fixture
-def post(shared_database: str) -> Iterator[Post]:
-    made = Post(shared_database)
-    yield made
-    report = made.client.verify()
-    assert report.clean, report.first
-    made.close()
-
-
-@pytest.fixture
-def receiver() -> Iterator[Receiver]:
-    with Receiver() as made:
-        yield made
 
 
 def ids(events: list[dict[str, Any]]) -> list[str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
 
 import psycopg
 import pytest
@@ -11,19 +10,6 @@ import pytest
 from tenure.ledger.relaying.books import Fenced
 from tests.ledger.post import Post
 from tests.ledger.receiver import Receiver
-
-
-@pytest.fixture
-def post(shared_database: str) -> Iterator[Post]:
-    made = Post(shared_database)
-    yield made
-    made.close()
-
-
-@pytest.fixture
-def receiver() -> Iterator[Receiver]:
-    with Receiver() as made:
-        yield made
 
 
 def ids(receiver: Receiver) -> list[str]:

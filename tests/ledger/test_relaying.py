@@ -3,28 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from tests.ledger.post import Post, by_thread, threads_of
 from tests.ledger.receiver import Receiver
-
-
-@pytest.fixture
-def post(shared_database: str) -> Iterator[Post]:
-    made = Post(shared_database)
-    yield made
-    report = made.client.verify()  # whatever a test did, facts and rows tell the same story afterwards
-    assert report.clean, report.first
-    made.close()
-
-
-@pytest.fixture
-def receiver() -> Iterator[Receiver]:
-    with Receiver() as made:
-        yield made
 
 
 def ids(events: list[dict[str, Any]]) -> list[str]:

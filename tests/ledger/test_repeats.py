@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -15,15 +15,6 @@ from tests.ledger.receiver import Receiver
 
 URL = "https://shop.example/events"
 HOOK = {"kind": "webhook", "url": URL}
-
-
-@pytest.fixture
-def post(shared_database: str) -> Iterator[Post]:
-    made = Post(shared_database)
-    yield made
-    report = made.client.verify()
-    assert report.clean, report.first
-    made.close()
 
 
 def define(post: Post, key: str | None = None, **more: Any) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
 
@@ -15,15 +14,6 @@ from tenure.model.retention import KINDS, MOST_DAYS
 from tenure.sdk.inbox import Message
 from tests.ledger.post import Post
 from tests.ledger.receiver import Receiver
-
-
-@pytest.fixture
-def post(shared_database: str) -> Iterator[Post]:
-    made = Post(shared_database)
-    yield made
-    report = made.client.verify()
-    assert report.clean, report.first
-    made.close()
 
 
 def receives(post: Post) -> list[str]:

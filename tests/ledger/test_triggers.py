@@ -2,20 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from tenure.model.errors import InvalidRequest
 from tests.ledger.post import Post
-
-
-@pytest.fixture
-def post(shared_database: str) -> Iterator[Post]:
-    made = Post(shared_database)
-    yield made
-    made.close()
 
 
 def define(post: Post, *triggers: dict[str, Any], name: str = "look-into", version: int = 1, **more: Any) -> None:

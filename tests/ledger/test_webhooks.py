@@ -32,19 +32,6 @@ EVENT = CloudEvent("SX-1/1", "tenure.subject.submitted", "SX-1", b'{"specversion
 KEY = SigningKey(1, "tnk_only-for-this-test-0123456789")
 
 
-@pytest.fixture
-def receiver() -> Iterator[Receiver]:
-    with Receiver() as made:
-        yield made
-
-
-@pytest.fixture
-def post(shared_database: str) -> Iterator[Post]:
-    made = Post(shared_database)
-    yield made
-    made.close()
-
-
 def deliver(url: str, resolves_to: dict[str, list[str]] | None = None, **settings: Any) -> Verdict:
     """What becomes of one event that is sent to a URL."""
 

@@ -20,7 +20,6 @@ _BEGINNING = datetime.min.replace(tzinfo=UTC)
 _DONE_ALREADY = ("already completing or completed", "Invalid job id")
 #: Keys that sacct can be given in a list.
 _ASKABLE = re.compile(r"^[\w.-]+$", re.ASCII)
-_KEYS_KEPT = 1000
 _CONFIG = re.compile(r"^(\w+)\s+= (.*)$", re.MULTILINE)
 
 

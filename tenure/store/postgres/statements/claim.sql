@@ -76,10 +76,10 @@ moment as materialized (
     from (select count(*) as locked from taken) t, gate g where t.locked > 0),
 hashed as materialized (
     select t.*, m.now, t.revision + (t.after <> t.state)::int as revision_after,
-        tenure.told_hash(t.head, t.uid, t.seq + 1, m.now, t.tenant, t.revision + (t.after <> t.state)::int, t.lease, t.worker,
-            case when t.slots_total = 1 and %(start)s then t.content
-            else row('lease.claimed', %(actor)s::text, t.after, t.next_queue_key, null::text, null::text, null::text, null::bigint,
-                %(trace_id)s::text, t.data)::text end) as hash
+        case when t.slots_total = 1 and %(start)s
+            then tenure.told_hash(t.head, t.uid, t.seq + 1, m.now, t.tenant, t.revision + (t.after <> t.state)::int, t.lease, t.worker, t.content)
+            else tenure.fact_hash(t.head, t.uid, t.seq + 1, m.now, t.tenant, t.revision + (t.after <> t.state)::int, t.lease, t.worker,
+                'lease.claimed', %(actor)s, t.after, t.next_queue_key, null, null, null, null, %(trace_id)s, t.data) end as hash
     from taken t cross join moment m),
 told as (
     insert into tenure.fact (thread, seq, tenant, at, revision, state, type, actor, queue_key, lease, worker, trace_id, data, hash)

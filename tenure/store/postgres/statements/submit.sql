@@ -11,11 +11,10 @@ gate as materialized (
             and %(template_code)s = any (q.subject_template_codes)) as open),
 fresh as materialized (
     select d.uid, clock.now, i.properties, i.data, i.name, i.external_ref, i.payload_ref, i.submit_key, i.correlation_id, i.ordinal, i.data -> 'set' as set,
-        d.proof, tenure.told_hash(''::bytea, d.uid, 1, clock.now, %(tenant)s, 1, null, null,
-            case when i.submit_key is null and i.correlation_id is null and i.data is null
-            then same.before || encode(d.proof, 'hex') || same.after
-            else row('subject.submitted', %(actor)s::text, %(state)s::tenure.state, %(queue_key)s::text, i.submit_key, encode(d.proof, 'hex'), i.correlation_id,
-                null::bigint, %(trace_id)s::text, i.data)::text end) as hash
+        d.proof, case when i.submit_key is null and i.correlation_id is null and i.data is null
+            then tenure.told_hash(''::bytea, d.uid, 1, clock.now, %(tenant)s, 1, null, null, same.before || encode(d.proof, 'hex') || same.after)
+            else tenure.fact_hash(''::bytea, d.uid, 1, clock.now, %(tenant)s, 1, null, null, 'subject.submitted', %(actor)s,
+                %(state)s::tenure.state, %(queue_key)s, i.submit_key, d.proof, i.correlation_id, null, %(trace_id)s, i.data) end as hash
     from gate, clock, same,
         rows from (
             jsonb_array_elements(%(properties)s::jsonb),
