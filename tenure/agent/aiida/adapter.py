@@ -162,7 +162,7 @@ class AiidaScheduler:
         """
         kept = []
         for process in found:
-            if process.state != "created":
+            if process.begun:
                 self._again.pop(process.uuid, None)
             elif not self._hand_over(process):
                 continue
@@ -172,22 +172,31 @@ class AiidaScheduler:
     def _hand_over(self, process: Process) -> bool:
         from tenure.agent.aiida import submission  # noqa: PLC0415
 
+        if process.uuid not in self._again and not process.sent and self._do(lambda: submission.given_up(process.pk)):
+            return (
+                False  # asked of AiiDA's database alone: before it is told of as a job, whether or not a broker answers
+            )
         now, pause = time.monotonic(), self._settings.again_seconds
         due, pause = self._again.setdefault(process.uuid, (now + pause if process.sent else now, pause))
         if now < due:
             return True
         self._again[process.uuid] = (now + pause, min(2 * pause, _LONGEST_SECONDS))
         try:
-            return self._do(lambda: self._connected() and submission.resume(process.pk))
+            self._do(partial(self._resume, process.pk))
         except SchedulerUnavailable as error:
             # It is given again. How the others stand, and what Slurm says of this one, is told all the same.
             _log.warning("Process %s cannot be handed to AiiDA's daemon now: %s", process.pk, error)
-            return True
+        return True
 
-    def _connected(self) -> bool:
+    def _resume(self, pk: int) -> None:
+        from tenure.agent.aiida import submission  # noqa: PLC0415
+
+        self._connect()
+        submission.resume(pk)
+
+    def _connect(self) -> None:
         if self._daemon is not None:
             self._daemon.connect()
-        return True
 
     def _told(self, found: Iterable[Process], below: Mapping[str, JobStatus]) -> list[JobStatus]:
         stopped = self._do(self._daemon_problem)
@@ -202,7 +211,7 @@ class AiidaScheduler:
     def _not_begun(self, process: Process) -> str | None:
         """What to say of a process that was handed over again and again, and that no worker begins."""
         _, pause = self._again.get(process.uuid, (0.0, 0.0))
-        if process.state != "created" or pause < _TRIES_BEFORE_ALERT * self._settings.again_seconds:
+        if process.begun or pause < _TRIES_BEFORE_ALERT * self._settings.again_seconds:
             return None
         return (
             f"No worker of AiiDA begins process {process.pk} of execution {process.key}: none is free, or none hears."
@@ -236,5 +245,5 @@ class AiidaScheduler:
     def _kill(self, pk: int) -> bool:
         from tenure.agent.aiida import submission  # noqa: PLC0415
 
-        self._connected()
+        self._connect()
         return submission.kill(pk, self._settings.answer_seconds)

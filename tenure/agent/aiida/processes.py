@@ -17,7 +17,9 @@ class Process:
     key: str
     """The execution's id: the label of the process."""
     state: str | None
-    """``created``, ``waiting``, ``running``, ``finished``, ``excepted`` or ``killed``."""
+    """``created``, ``waiting``, ``running``, ``finished``, ``excepted`` or ``killed``; None where it has just been stored, and
+    for ever where whoever stored it died then.
+    """
     step: str | None
     """What a CalcJob that goes on is at: ``uploading``, ``submitting``, ``withscheduler``, ..."""
     says: str | None
@@ -33,6 +35,11 @@ class Process:
     """What the scheduler told when the job had ended (``detailed_job_info``)."""
     sent: bool
     """Whether its task was handed to the daemon, as far as we know."""
+
+    @property
+    def begun(self) -> bool:
+        """Whether a worker has taken it up."""
+        return self.state not in (None, "created")
 
     @property
     def ended(self) -> bool:

@@ -1,4 +1,4 @@
-"""How an execution becomes a process of AiiDA, goes on after a crash, and is killed."""
+"""How an execution becomes a process of AiiDA, goes on after a crash or is made anew, and is killed."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any
 from aiida import orm
 from aiida.engine import submit as submit_process
 from aiida.manage import get_manager
+from plumpy import ProcessState
 from plumpy.futures import unwrap_kiwi_future
 
 from tenure.agent.aiida import codes
@@ -41,20 +42,26 @@ def submit(job: JobSpec, site: AiidaSite, slurm: SlurmSettings) -> str:
     return str(node.uuid)
 
 
-def resume(pk: int) -> bool:
-    """Hand a process to the daemon (again). False where it was left unfinished, so that it can never go on.
+def given_up(pk: int) -> bool:
+    """Whether a process was stored, but not so far that a worker could take it up: then it can never go on, and nothing was
+    submitted for it. It loses its label, and the execution gets another.
+    """
+    node = orm.load_node(pk)
+    # In this order: one that a worker has brought to its end meanwhile has no checkpoint any more, either.
+    if node.checkpoint is not None or node.process_state not in (None, ProcessState.CREATED):
+        return False
+    _log.warning("Process %s was left unfinished; the execution gets another", pk)
+    node.label = f"unfinished {node.label}"
+    return True
+
+
+def resume(pk: int) -> None:
+    """Hand a process to the daemon (again).
 
     A task that the daemon has already is thrown away by its worker, and a job is submitted once in any case.
     """
-    node = orm.load_node(pk)
-    if node.checkpoint is None:
-        # It was stored, but not so far that a worker could take it up. Nothing was submitted for it.
-        _log.warning("Process %s was left unfinished; the execution gets another", pk)
-        node.label = f"unfinished {node.label}"
-        return False
     get_manager().get_process_controller().continue_process(pk, nowait=False, no_reply=True)
-    node.base.extras.set(codes.SENT, True)
-    return True
+    orm.load_node(pk).base.extras.set(codes.SENT, True)
 
 
 def kill(pk: int, seconds: float) -> bool:

@@ -27,8 +27,6 @@ from tenure.testing.scheduler_contract import SchedulerBench
 from tests.hpc.house import Submission, one_job_each, wait_until
 from tests.hpc.with_aiida.profile import PROFILE
 
-#: Where the agents of dying_agent.py are killed, and that program.
-POINTS = ("process stored", "checkpoint stored", "task sent", "submission returned")
 DYING_AGENT = Path(__file__).with_name("dying_agent.py")
 
 SHIM = """#!/bin/bash

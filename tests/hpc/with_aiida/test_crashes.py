@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -13,8 +13,10 @@ import pytest
 from tenure.demo.hpc.stage import Node
 from tenure.demo.hpc.wire import Condition
 from tests.hpc.house import state_of, submit, wait_until
-from tests.hpc.with_aiida.bench import DYING_AGENT, POINTS, AiidaBench, one_calcjob_each
+from tests.hpc.with_aiida.bench import DYING_AGENT, AiidaBench, one_calcjob_each
 
+#: As many agents of dying_agent.py have something new to submit: all of them, as AiiDA submits today.
+LIVES = 13
 UNTIL_GO = "while [ ! -e $HERE/go ]; do sleep 0.1; done"
 
 
@@ -69,28 +71,33 @@ def test_answers_that_are_refused_or_lost_change_nothing(
     one_calcjob_each(aiida_bench, *submissions)
 
 
-def test_an_agent_that_is_killed_while_it_submits_leaves_one_job(node: Node, aiida_bench: AiidaBench, tmp_path: Path):
+def test_an_agent_that_is_killed_before_whatever_a_submission_leaves_behind_leaves_one_job(
+    node: Node, aiida_bench: AiidaBench, tmp_path: Path, tell: Callable[[str], None]
+):
     node.agent.stop()
-    submissions = [submit(node, tmp_path, "true") for _ in POINTS]
+    submissions = [submit(node, tmp_path, "true") for _ in range(LIVES)]
 
-    subprocess.run(
-        [sys.executable, DYING_AGENT, node.settings], env=os.environ | node.environment, check=True, timeout=300
-    )
+    lives = subprocess.run(
+        [sys.executable, DYING_AGENT, node.settings], env=os.environ | node.environment, check=True, timeout=300,
+        stdout=subprocess.PIPE, text=True,
+    ).stdout  # fmt: skip
     node.start_agent()
 
     for submission in submissions:
         assert submission.ended()["projection_state"] == "succeeded"
         assert len(submission.executions) == 1
     one_calcjob_each(aiida_bench, *submissions)
+    tell(
+        f"agent on AiiDA killed at {int(lives)} moments of a submission: {len(submissions)} jobs for as many submissions"
+    )
 
 
 def test_an_agent_that_is_killed_again_and_again_tells_all_of_it_once(
     node: Node, aiida_bench: AiidaBench, tmp_path: Path
 ):
     submissions = [submit(node, tmp_path, UNTIL_GO) for _ in range(3)]
-    for submission in submissions:
-        submission.seen("accepted")
-    node.agent.kill()
+    submissions[0].seen("accepted")
+    node.agent.kill()  # in the midst of the others
     node.start_agent()
     for submission in submissions:
         submission.running()

@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import psutil
 import pytest
@@ -60,6 +62,41 @@ def test_workers_killed_at_any_time_and_a_daemon_killed_whole_lose_nothing(bench
     assert bench.end_of(running).phase is Phase.COMPLETED
     until(lambda: all(process_of(bench, job_id).state == "finished" for _, job_id in [*jobs, (first, running)]))
     assert [process_of(bench, job_id).exit_status for _, job_id in jobs] == [0, 0]
+
+
+def test_a_process_that_a_killed_agent_left_unfinished_is_no_job_even_where_no_daemon_hears(bench: AiidaBench):
+    jobs = [bench.job("true"), bench.job("true")]
+    left = [
+        bench.scheduler._do(partial(left_unfinished, job.key, state))
+        for job, state in zip(jobs, (None, "created"), strict=True)
+    ]
+    kill(bench.site.daemon())
+    patient = bench.site.settings().model_copy(update={"start_daemon": False})
+
+    with patch.object(bench.scheduler._daemon, "_settings", patient):
+        assert bench.scheduler.find([job.key for job in jobs]) == {}
+
+    ids = [bench.scheduler.submit(job) for job in jobs]
+    assert [bench.end_of(job_id).phase for job_id in ids] == [Phase.COMPLETED, Phase.COMPLETED]
+    assert all(bench.scheduler._do(partial(given_up, pk)) for pk in left)
+    until(lambda: process_of(bench, ids[0]).ended)
+    ended = process_of(bench, ids[0]).pk
+    assert not bench.scheduler._do(partial(given_up, ended)), "it has no checkpoint any more because it has ended"
+
+
+def left_unfinished(key: str, state: str | None) -> int:
+    from aiida import orm
+
+    node = orm.CalcJobNode(computer=orm.load_computer("cluster"))
+    node.label = key
+    node.set_process_state(state)
+    return node.store().pk
+
+
+def given_up(pk: int) -> bool:
+    from tenure.agent.aiida import submission
+
+    return submission.given_up(pk)
 
 
 @pytest.fixture
