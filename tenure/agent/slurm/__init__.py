@@ -6,6 +6,7 @@ Seen working with 22.05, with and without accounting. What each module knows:
 ``submission``   ``sbatch``, so that a job is there once whatever is killed when
 ``refusals``     what ``sbatch`` says when it will not
 ``squeue_json``  ``squeue --json``; ``completions`` the file of ``jobcomp/filetxt``; ``accounting`` ``sacct``
+``known_keys``   the keys of jobs by their numbers, as far as they are remembered
 ``states``       what Slurm's states and reasons mean for an execution
 ``scheduler``    the adapter itself
 """

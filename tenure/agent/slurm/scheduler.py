@@ -12,6 +12,7 @@ from pathlib import Path
 from tenure.agent.scheduler import JobSpec, JobStatus, SchedulerUnavailable
 from tenure.agent.slurm import accounting, completions, squeue_json, submission
 from tenure.agent.slurm.command import Programs, last_words
+from tenure.agent.slurm.known_keys import KnownKeys
 from tenure.agent.slurm.record import Record
 from tenure.agent.slurm.settings import SlurmSettings
 from tenure.agent.slurm.states import status
@@ -42,8 +43,7 @@ class SlurmScheduler:
         )
         self._completions: Path | None = self._settings.completions
         self._accounting = False
-        self._keys: dict[str, str] = {}
-        """Job number -> key, as far as this process has learned it."""
+        self._keys = KnownKeys()
 
     def open(self) -> None:
         """See that the controller answers, and what it can be asked. Raises SchedulerUnavailable."""
@@ -71,13 +71,13 @@ class SlurmScheduler:
         if askable and self._accounting:
             rows = accounting.of_keys(self._programs, askable, self._settings.accounting_days)
             found |= _by_key(rows, missing)
-        self._keys |= {record.job_id: key for key, record in found.items()}
+        self._keys.learn({record.job_id: key for key, record in found.items()})
         return {key: replace(status(record), key=key) for key, record in found.items()}
 
     def submit(self, job: JobSpec) -> str:
         """Submit it unless it is there, and return its number. Raises Rejected, SchedulerUnavailable."""
         number = submission.submit(job, self._programs, self._settings, self._number_of)
-        self._keys[number] = job.key
+        self._keys.learn({number: job.key})
         return number
 
     def poll(self, job_ids: Collection[str]) -> dict[str, JobStatus]:
@@ -94,12 +94,13 @@ class SlurmScheduler:
             rows = accounting.ended(self._programs, forgotten, self._settings.accounting_days)
             found |= self._by_number(rows, forgotten)
         return {
-            number: replace(status(record), key=self._keys.get(number, record.name)) for number, record in found.items()
+            number: replace(status(record), key=self._keys.of(number) or record.name)
+            for number, record in found.items()
         }
 
     def know(self, keys: Mapping[str, str]) -> None:
         """Number -> the key that its job was submitted under, as somebody else has it who submitted it."""
-        self._keys |= keys
+        self._keys.learn(keys)
 
     def cancel(self, job_id: str) -> None:
         """End the job, if it is ours and has not ended. Raises SchedulerUnavailable."""
@@ -129,7 +130,7 @@ class SlurmScheduler:
             for record in records
             if record.job_id in numbers
             and record.ours
-            and record.answers_to(self._keys.get(record.job_id, record.name))
+            and record.answers_to(self._keys.of(record.job_id) or record.name)
         }
 
 
