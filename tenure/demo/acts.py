@@ -20,7 +20,8 @@ from tenure.model.worker import Worker
 
 WORKERS = ("demo/north", "demo/south")
 RTE, DOG, BLUEBIRD, ANAESTHESIA = "rte", "dog", "duck_bluebird", "ds1979_anaesthesia"
-ANALYSES = (DOG, RTE, BLUEBIRD, ANAESTHESIA)
+#: The dog breeds come last: they must not be done before somebody watches them.
+ANALYSES = (RTE, BLUEBIRD, ANAESTHESIA, DOG)
 SPECIMENS = {"SP-101": "blood", "SP-102": "saliva", "SP-103": "blood"}
 HELD = "SP-102"
 
@@ -71,9 +72,15 @@ class Play:
 
     def _work_comes(self) -> None:
         self._narrator.act(
-            "2. Work comes in: four data sets to analyse, three specimens",
+            "2. Work comes in: three specimens, four data sets to analyse",
             "Of one data set the upload is not complete, another one was damaged on its way.",
         )
+        for specimen, tissue in SPECIMENS.items():
+            request = self._submit(
+                specimen, template=queues.SPECIMEN, queue_key=queues.EXTRACTION, next_action_key="create_extraction",
+                properties={"specimen": specimen, "tissue": tissue},
+            )  # fmt: skip
+            self._narrator.say(f"{specimen:<22}  {_name(request)} in {queues.EXTRACTION}")
         for dataset in ANALYSES:
             self._arrive(dataset)
             request = self._submit(
@@ -81,12 +88,6 @@ class Play:
                 properties={"dataset": dataset, "source": str(self._source(dataset))},
             )  # fmt: skip
             self._narrator.say(f"{dataset:<22}  {_name(request)} in {queues.DISPATCH}")
-        for specimen, tissue in SPECIMENS.items():
-            request = self._submit(
-                specimen, template=queues.SPECIMEN, queue_key=queues.EXTRACTION, next_action_key="create_extraction",
-                properties={"specimen": specimen, "tissue": tissue},
-            )  # fmt: skip
-            self._narrator.say(f"{specimen:<22}  {_name(request)} in {queues.EXTRACTION}")
 
     def _kill(self) -> None:
         self._narrator.act(
