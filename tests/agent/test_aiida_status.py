@@ -66,7 +66,7 @@ def test_slurms_own_word_goes_first(there: Process, below: JobStatus):
         (finished(320, "The scheduler says: DEADLINE."), "DEADLINE", False, "deadline"),
         (finished(320, "The scheduler says: PREEMPTED."), "PREEMPTED", True, "place"),
         (finished(320, "The scheduler says: BOOT_FAIL."), "BOOT_FAIL", True, "start"),
-        (finished(320, "The scheduler says: REVOKED."), "REVOKED", True, "cluster"),
+        (finished(320, "The scheduler says: REVOKED."), "AIIDA_320", False, "REVOKED"),
         (finished(330, "The job ended without leaving its exit code."), "ENDED_FROM_OUTSIDE", False, "exit code"),
         (finished(340, "The script ended with exit code 3."), "FAILED", False, "exit code 3"),
         (process(state="killed"), "CANCELLED", False, "killed"),

@@ -22,7 +22,7 @@ from tenure.agent.slurm.submission import options, submit
 from tenure.remote.model.contracts import Placement
 from tenure.remote.model.fields import ResourceShape
 
-_SAID = json.loads((Path(__file__).parents[1] / "hpc" / "data" / "sbatch.json").read_text())
+_SAID = json.loads((Path(__file__).parents[1] / "hpc" / "data" / "slurm-22.05" / "sbatch.json").read_text())
 _MEANT = {
     "unknown partition": (Outcome.REFUSED, "Invalid partition name specified"),
     "too much memory": (Outcome.REFUSED, "Requested node configuration is not available"),

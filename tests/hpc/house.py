@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tenure.agent.slurm import squeue_json
 from tenure.demo.hpc.slurm import SlurmCluster
 from tenure.demo.hpc.stage import Node, Server
 from tenure.store.records import History
@@ -123,7 +124,7 @@ def submit(node: Node, tmp_path: Path, script: str, *, partition: str = "normal"
 def jobs_by_key(slurm: SlurmCluster) -> dict[str, set[str]]:
     """The numbers of all jobs that Slurm ever had, by their names, without what a refused ``sbatch`` leaves behind."""
     found: dict[str, set[str]] = defaultdict(set)
-    for job in json.loads(slurm.run("squeue", "--json"))["jobs"]:
+    for job in json.loads(slurm.run("squeue", *squeue_json.ARGUMENTS))["jobs"]:
         if job["state_reason"] != "BadConstraints":
             for key in {job["name"], job["comment"]}:
                 found[key].add(str(job["job_id"]))

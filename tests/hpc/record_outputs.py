@@ -1,6 +1,6 @@
 """Records what a real Slurm prints, for the tests that need none: ``python -m tests.hpc.record_outputs``, by hand.
 
-Each job is named after what it shows.
+Each job is named after what it shows. What is recorded goes to a folder of the version: see ``data/README.md``.
 """
 
 from __future__ import annotations
@@ -10,10 +10,13 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import Any
 
+from tenure.agent.slurm import squeue_json
 from tenure.demo.hpc.slurm import SlurmCluster
 
 DATA = Path(__file__).parent / "data"
@@ -53,12 +56,25 @@ def _replies(slurm: SlurmCluster) -> None:
     told["no munge"] = _sbatch(slurm)
     munge.with_name("away").rename(munge)
     told["no configuration"] = _sbatch(slurm, environment={"SLURM_CONF": "/nowhere/slurm.conf"})
-    _keep("sbatch.json", json.dumps(told, indent=1) + "\n")
+    _keep(slurm, "sbatch.json", json.dumps(told, indent=1) + "\n")
 
 
-def _keep(name: str, told: str) -> None:
+def _keep(slurm: SlurmCluster, name: str, told: str) -> None:
     """As it was told, but for the names of folders."""
-    (DATA / name).write_text(re.sub(r"\\?/tmp\\?/slurm-\w+", "/srv", told))
+    version = re.search(r"SLURM_VERSION\s*= (\d+\.\d+)", slurm.run("scontrol", "show", "config"))
+    assert version is not None
+    folder = DATA / f"slurm-{version[1]}"
+    folder.mkdir(exist_ok=True)
+    (folder / name).write_text(re.sub(r"\\?/tmp\\?/slurm-\w+", "/srv", told))
+
+
+def abridged(printed: str) -> str:
+    """What ``squeue --json`` printed: all of the first job, of the others what the adapter reads, which is a tenth of it."""
+    told: dict[str, Any] = json.loads(printed)
+    told["jobs"] = told["jobs"][:1] + [
+        {name: value for name, value in job.items() if name in squeue_json.READ} for job in told["jobs"][1:]
+    ]
+    return json.dumps(told, indent=1) + "\n"
 
 
 def _sbatch(slurm: SlurmCluster, *options: str, environment: dict[str, str] | None = None) -> dict[str, str | int]:
@@ -116,8 +132,10 @@ def _jobs(slurm: SlurmCluster, folder: Path) -> None:
     preempted = sbatch("preempted", "sleep 900", "--partition=cheap", "--cpus-per-task=30", "--no-requeue")
     node_failed = sbatch("node-failed", "sleep 900", "--partition=frail", "--no-requeue")
     requeued_by_node = sbatch("node-failed-and-requeued", "sleep 900", "--partition=frail", "--requeue")
-    for job in (requeued_for_another, preempted, node_failed, requeued_by_node):
+    boot_failed = sbatch("boot-failed", "sleep 900", "--no-requeue")
+    for job in (requeued_for_another, preempted, node_failed, requeued_by_node, boot_failed):
         seen(job, "RUNNING")
+    _boot_fails(slurm, boot_failed)
     sbatch("urgent", "sleep 900", "--partition=urgent", "--cpus-per-task=60")
     deadline = sbatch(
         "deadline", "true", "--partition=cheap", "--cpus-per-task=60", "--time=1", "--deadline=now+65seconds"
@@ -125,6 +143,7 @@ def _jobs(slurm: SlurmCluster, folder: Path) -> None:
     slurm.run("scontrol", "update", f"NodeName={slurm.site.node('frail')}", "State=DOWN", "Reason=test")
     seen(preempted, "PREEMPTED")
     seen(node_failed, "NODE_FAIL")
+    seen(boot_failed, "BOOT_FAIL")
     seen(timeout, "TIMEOUT")
     seen(deadline, "DEADLINE")
     seen(completed, "COMPLETED")
@@ -133,11 +152,22 @@ def _jobs(slurm: SlurmCluster, folder: Path) -> None:
     time.sleep(1)
     slurm.run("scancel", stubborn)
     seen(stubborn, "COMPLETING")
-    printed = slurm.run("squeue", "--json", "--all", "--states=all", "--me")
-    _keep("squeue.json", printed)
+    printed = slurm.run("squeue", *squeue_json.ARGUMENTS)
+    _keep(slurm, "squeue.json", abridged(printed))
     seen(stubborn, "CANCELLED")
-    _keep("completions.log", slurm.site.completions.read_text())
+    _keep(slurm, "completions.log", slurm.site.completions.read_text())
     print({job["name"]: (job["job_state"], job["state_reason"]) for job in json.loads(printed)["jobs"]})
+
+
+def _boot_fails(slurm: SlurmCluster, job: str) -> None:
+    """Say what a program of the site says whose node does not start as the job wanted it: there is no command for it."""
+    (library,) = Path("/usr/lib").glob("*/slurm*/libslurmfull.so")
+    reconfig_fail = 1 << 17
+    say = (
+        f"import ctypes; slurm = ctypes.CDLL({str(library)!r}, mode=ctypes.RTLD_GLOBAL); slurm.slurm_init(None); "
+        f"slurm.slurm_requeue(ctypes.c_uint32({job}), ctypes.c_uint32({reconfig_fail}))"
+    )
+    subprocess.run([sys.executable, "-c", say], env=os.environ | slurm.environment, check=True)
 
 
 if __name__ == "__main__":

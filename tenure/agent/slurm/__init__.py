@@ -1,6 +1,6 @@
 """The adapter for Slurm (design 04): its command-line programs, as they are on every cluster, and nothing else.
 
-Seen working with 22.05, with and without accounting. What each module knows:
+Seen working with 22.05 and 24.11, with and without accounting, and with a federation of two clusters. What each module knows:
 
 ``command``      how a program of Slurm is run: clean environment, time limit, limit of output
 ``submission``   ``sbatch``, so that a job is there once whatever is killed when

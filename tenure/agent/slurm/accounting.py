@@ -1,7 +1,8 @@
 """Asks ``sacct``, where the site has accounting: what became of jobs that ``squeue`` has forgotten.
 
 ``-X`` leaves out the steps, ``-P`` separates by a bar, ``-D`` shows each beginning of a requeued job in a row of its own.
-Its JSON is not used: an exit code of 3 was seen as success there.
+Its JSON is not used: an exit code of 3 was seen as success there. In a federation the rows of all its clusters are asked for:
+that of the cluster where a job was submitted only says that another one has it (REVOKED).
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 from tenure.agent.slurm.command import Programs
-from tenure.agent.slurm.record import Record, wait_status
+from tenure.agent.slurm.record import REVOKED, Record, wait_status
 
 _FIELDS = (
     "JobIDRaw",
@@ -31,7 +32,7 @@ _FIELDS = (
 _BATCH = 200
 
 
-_OPEN = {"PENDING", "RUNNING", "SUSPENDED", "REQUEUED", "RESIZING"}
+_OPEN = {"PENDING", "RUNNING", "SUSPENDED", "REQUEUED", "RESIZING", REVOKED}
 
 
 def ended(programs: Programs, job_ids: Collection[str], days: int) -> list[Record]:
@@ -53,7 +54,7 @@ def _ask(programs: Programs, by: str, values: Collection[str], days: int) -> lis
     since = (datetime.now() - timedelta(days=days)).strftime("%Y-%m-%dT%H:%M:%S")  # noqa: DTZ005 - sacct reads local time
     for start in range(0, len(ordered), _BATCH):
         printed = programs.ask(
-            "sacct", "-X", "-P", "-D", "--noheader", f"--starttime={since}", f"--user={os.geteuid()}",
+            "sacct", "-X", "-P", "-D", "--federation", "--noheader", f"--starttime={since}", f"--user={os.geteuid()}",
             f"{by}={','.join(ordered[start : start + _BATCH])}", f"--format={','.join(_FIELDS)}",
             environment={"SLURM_TIME_FORMAT": "%s"},
         )  # fmt: skip
@@ -90,7 +91,11 @@ def newest(rows: Iterator[Record]) -> list[Record]:
     """Of each job the row that stands for it now: the last one, which was begun after the others."""
     jobs: dict[str, Record] = {}
     begun: dict[str, int] = {}
-    for row in rows:
+    told = list(rows)
+    known = {row.job_id for row in told if row.state != REVOKED}
+    for row in told:
+        if row.state == REVOKED and row.job_id in known:
+            continue
         begun[row.job_id] = begun.get(row.job_id, -1) + 1
         jobs[row.job_id] = row
     return [replace(row, restarts=begun[number]) for number, row in jobs.items()]

@@ -6,6 +6,9 @@ import os
 from dataclasses import dataclass
 from datetime import datetime
 
+REVOKED = "REVOKED"
+"""Another cluster of the federation has the job: beside PENDING it waits or runs there, beside an end it has ended there."""
+
 
 @dataclass(frozen=True, slots=True)
 class Record:
@@ -29,6 +32,8 @@ class Record:
     submitted: datetime | None = None
     started: datetime | None = None
     ended: datetime | None = None
+    elsewhere: bool = False
+    """Whether another cluster of the federation had it: then it has no node here, however it ended."""
 
     @property
     def ours(self) -> bool:
@@ -38,7 +43,7 @@ class Record:
     @property
     def refused(self) -> bool:
         """Whether it is what a refused ``sbatch`` leaves behind (FAILED, BadConstraints, no node): not a job."""
-        return self.state == "FAILED" and not self.nodes
+        return self.state == "FAILED" and not self.nodes and not self.elsewhere
 
     def answers_to(self, key: str) -> bool:
         """Whether it was submitted under this key. A site's plugin or a person may have changed one of the two."""

@@ -1,7 +1,7 @@
 """Reads what ``squeue --json`` prints: all jobs that the controller remembers, with one question.
 
-Seen: Slurm 22.05. It leaves out nothing, whatever its filters say, and ``exit_code`` is the raw wait status. Since 23.11 a
-number may be an object that says whether it is set, ``job_state`` is a list, and ``exit_code`` an object; these are read, too.
+Seen: Slurm 22.05, which leaves out nothing, whatever its filters say, and tells ``exit_code`` as the raw wait status; and
+24.11, where a number may be an object that says whether it is set, ``job_state`` is a list, and ``exit_code`` an object.
 """
 
 from __future__ import annotations
@@ -12,14 +12,23 @@ from datetime import UTC, datetime
 from typing import Any
 
 from tenure.agent.scheduler import SchedulerUnavailable
-from tenure.agent.slurm.record import Record
+from tenure.agent.slurm.record import REVOKED, Record
 
-ARGUMENTS = ("--json", "--all", "--states=all", "--me")
-"""``--all`` for hidden partitions, ``--states=all`` for jobs that have ended; versions before 23.02 give them unasked."""
+ARGUMENTS = ("--json", "--all", "--states=all", "--me", "--local")
+"""``--all`` for hidden partitions, ``--states=all`` for jobs that have ended; versions before 23.02 give them unasked.
+
+``--local``: in a federation the view of our own cluster, where a job has one row whichever cluster runs it.
+"""
+
+READ = (
+    "job_id", "name", "comment", "job_state", "state_reason", "user_id", "exit_code", "restart_cnt", "partition", "qos", "nodes",
+    "submit_time", "start_time", "end_time",
+)  # fmt: skip
+"""What is read of a job."""
 
 #: States that say what happens to a job now; beside them the list of newer versions has what it was or will be.
 _PASSING = (
-    "COMPLETING", "CONFIGURING", "REQUEUE_HOLD", "SPECIAL_EXIT", "REQUEUE_FED", "REQUEUED", "RESV_DEL_HOLD", "REVOKED",
+    "COMPLETING", "CONFIGURING", "REQUEUE_HOLD", "SPECIAL_EXIT", "REQUEUE_FED", "REQUEUED", "RESV_DEL_HOLD",
     "STAGE_OUT", "STOPPED", "SIGNALING", "RESIZING", "UPDATE_DB", "POWER_UP_NODE",
 )  # fmt: skip
 
@@ -53,13 +62,17 @@ def _record(job: dict[str, Any]) -> Record:
         submitted=_time(job.get("submit_time")),
         started=_time(job.get("start_time")),
         ended=_time(job.get("end_time")),
+        elsewhere=REVOKED in job["job_state"],
     )
 
 
 def _state(told: str | list[str]) -> str:
     if isinstance(told, str):
         return told
-    return next((state for state in _PASSING if state in told), told[0])
+    passing = next((state for state in _PASSING if state in told), None)
+    if passing is None and REVOKED in told and told[0] == "PENDING":
+        return REVOKED
+    return passing or told[0]
 
 
 def _word(told: str | None) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tenure.agent.scheduler import JobStatus, Phase
-from tenure.agent.slurm.record import Record
+from tenure.agent.slurm.record import REVOKED, Record
 from tenure.remote.model.fields import Failure
 
 _PHASES = {
@@ -13,7 +13,8 @@ _PHASES = {
     ),
     # A job that stands still (suspended by a person or for another job) has begun and has not ended.
     Phase.RUNNING: ("RUNNING", "SUSPENDED", "STOPPED", "SIGNALING", "RESIZING"),
-    Phase.ENDING: ("COMPLETING", "STAGE_OUT", "UPDATE_DB"),
+    # REVOKED: another cluster of the federation has it, where it waits or runs; how it ends is told here, too.
+    Phase.ENDING: ("COMPLETING", "STAGE_OUT", "UPDATE_DB", REVOKED),
     Phase.COMPLETED: ("COMPLETED",),
 }  # fmt: skip
 #: States that the phase tells in full.
@@ -30,7 +31,6 @@ _RETRYABLE = {
     "NODE_FAIL": "A node that it ran on failed.",
     "PREEMPTED": "Another job took its place.",
     "BOOT_FAIL": "Its node did not start.",
-    "REVOKED": "Another cluster of the federation has taken it.",
 }
 _FINAL = {
     "CANCELLED": "It was cancelled in Slurm.",
@@ -99,8 +99,9 @@ def _how_it_ended(record: Record) -> str:
 
 def _exit_code(record: Record, phase: Phase) -> int | None:
     code = record.wait_status >> 8 & 0xFF
-    # A job that failed with 0 was ended by something else than its script.
-    return code if phase is Phase.COMPLETED or (phase is Phase.FAILED and code and record.nodes) else None
+    # A job that failed with 0 was ended by something else than its script. Where the node failed, Slurm made the code up.
+    by_script = phase is Phase.FAILED and code and record.state not in _RETRYABLE and (record.nodes or record.elsewhere)
+    return code if phase is Phase.COMPLETED or by_script else None
 
 
 def _problem(record: Record) -> str | None:
