@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import socket
 import time
 from pathlib import Path
 
 import psutil
+import pytest
 
-from tenure.demo.hpc.slurm import SlurmCluster
+from tenure.demo.hpc.slurm import SlurmCluster, cluster
+from tenure.demo.hpc.slurm.ports import free_ports
 
 
 def test_a_job_runs_and_its_exit_code_is_told(slurm: SlurmCluster, tmp_path: Path):
@@ -35,6 +38,15 @@ def test_two_run_side_by_side_and_leave_neither_processes_nor_control_groups(sho
     ]
     assert ours == []
     assert [path for name in names for path in Path("/sys/fs/cgroup").glob(f"*/slurm_{name}")] == []
+
+
+def test_a_port_that_somebody_takes_meanwhile_is_made_up_for(short_folder: Path, monkeypatch: pytest.MonkeyPatch):
+    with socket.create_server(("", 0)) as somebody:
+        taken = [[*free_ports(3), somebody.getsockname()[1]]]
+        monkeypatch.setattr(cluster, "free_ports", lambda count: taken.pop() if taken else free_ports(count))
+        with SlurmCluster(short_folder / "late") as slurm:
+            assert not taken
+            assert set(slurm.states().values()) == {"idle"}
 
 
 def wait_for_state(slurm: SlurmCluster, job: str, state: str) -> None:

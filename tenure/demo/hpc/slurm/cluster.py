@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
+import shutil
 import signal
 import subprocess
 from collections.abc import Mapping
@@ -20,6 +21,7 @@ from tenure.demo.hpc.slurm.site import NODES, Site
 from tenure.demo.hpc.slurm.troubles import SlurmTrouble
 
 _COMMAND_SECONDS = 30.0
+_START_SECONDS = 90.0
 _TRIES = 3
 _CGROUPS = Path("/sys/fs/cgroup")
 
@@ -69,9 +71,9 @@ class SlurmCluster:
 
     def start(self) -> Self:
         """Start it and wait until all nodes take jobs. Raises SlurmMissing, SlurmTrouble."""
-        for each in ("", "munge", "state", "log"):
-            (self.folder / each).mkdir(mode=0o755, parents=True, exist_ok=True)
         for attempt in range(_TRIES):
+            for each in ("", "munge", "state", "log"):
+                (self.folder / each).mkdir(mode=0o755, parents=True, exist_ok=True)
             try:
                 self._start()
             except SlurmTrouble:
@@ -79,6 +81,8 @@ class SlurmCluster:
                 self.stop()
                 if attempt == _TRIES - 1:
                     raise
+                # The next one has another name, under which the controller would not take this state.
+                shutil.rmtree(self.folder / "state", ignore_errors=True)
             else:
                 break
         return self
@@ -102,7 +106,7 @@ class SlurmCluster:
         for node in NODES:
             self.start_node(node)
         daemons = [self._munged, *filter(None, [self.controller]), *self.nodes.values()]
-        until("all nodes are idle", lambda: self.states() == dict.fromkeys(NODES, "idle"), daemons)
+        until("all nodes are idle", lambda: self.states() == dict.fromkeys(NODES, "idle"), daemons, _START_SECONDS)
 
     def _daemon(self, name: str, *command: str) -> Daemon:
         return Daemon(name, command, self.folder / "log" / f"{name}.log", self.environment)
@@ -113,7 +117,10 @@ class SlurmCluster:
             "slurmctld", program("slurmctld"), "-D", "-f", str(self.site.conf), *(["-c"] if forget else [])
         )
         self.controller.start()
-        until("the controller answers", lambda: "UP" in self.run("scontrol", "ping", check=False), [self.controller])
+        until("the controller answers", self._answers, [self.controller], _START_SECONDS)
+
+    def _answers(self) -> bool:
+        return "UP" in self.run("scontrol", "ping", check=False)
 
     def start_node(self, node: str) -> None:
         """Start ``slurmd`` of a node: ``work``, ``spare`` or ``frail``."""
