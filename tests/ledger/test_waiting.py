@@ -21,19 +21,19 @@ def codes(post: Post) -> list[str]:
     return [reason.code for reason in post.client.explain_subscription("all")]
 
 
-def sick(post: Post, receiver: Receiver, **more: Any) -> list[str]:
-    """A subscription whose first event is answered with 500, alone, for an hour; the events of its thread."""
+def sick(post: Post, receiver: Receiver, *, minutes: int = 3, **more: Any) -> list[str]:
+    """A subscription whose first event is answered with 500, alone, minute by minute; the events of its thread."""
     post.subscribe(receiver.url, **more)
     told = post.work(1, facts=3)
     receiver.answer = lambda event: 500 if event["id"] == told[0] else 200
-    post.drain(60, then_seconds=60)
+    post.drain(minutes, then_seconds=60)
     return told
 
 
 def test_an_event_that_fails_alone_is_told_with_its_attempts_its_last_answer_and_the_next_try(
     post: Post, receiver: Receiver
 ) -> None:
-    told = sick(post, receiver)
+    told = sick(post, receiver, minutes=60)
 
     (event,) = post.client.waiting_events("all")
     assert (event.event, event.type, event.code) == (told[0], "subject.submitted", "http_500")

@@ -6,6 +6,15 @@ from playwright.sync_api import Locator, Page, expect
 
 from tenure.model import euid
 
+#: A screen that arrives sets the title.
+_FOLLOW = """path => {
+  const link = Object.assign(document.createElement("a"), { href: path });
+  document.body.append(link);
+  document.title = "";
+  link.click();
+  link.remove();
+}"""
+
 
 class Screen:
     """One page in the browser."""
@@ -19,6 +28,12 @@ class Screen:
         expect(self.page.locator("h1")).to_be_visible()
         if "/sign-in" not in self.page.url:
             self.page.wait_for_function("window.socket?.connected")
+
+    def follow(self, path: str) -> None:
+        """Follow a link to another screen, which comes in place of this one, and wait until it is there."""
+        self.page.evaluate(_FOLLOW, path)
+        self.page.wait_for_function("document.title !== ''")
+        expect(self.page.locator("h1")).to_be_visible()
 
     @property
     def title(self) -> Locator:

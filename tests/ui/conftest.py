@@ -194,8 +194,7 @@ def visit(address: str, context_of: Callable[..., BrowserContext]) -> Iterator[C
     def open_screen(name: str | None, path: str, **options: Any) -> Screen:
         page = context_of(name, **options).new_page()
         pages.append(page)
-        page.on("pageerror", lambda error: wrong.append(f"{page.url}: {error}"))
-        page.on("request", lambda request: _stay_here(request.url, address, wrong))
+        look_after(page, address, wrong)
         screen = Screen(page)
         screen.open(path)
         return screen
@@ -204,6 +203,12 @@ def visit(address: str, context_of: Callable[..., BrowserContext]) -> Iterator[C
     for page in pages:
         page.close()
     assert not wrong, wrong
+
+
+def look_after(page: Page, address: str, wrong: list[str]) -> None:
+    """Write down in ``wrong`` the errors of a page, and whatever it asks for elsewhere than at the server."""
+    page.on("pageerror", lambda error: wrong.append(f"{page.url}: {error}"))
+    page.on("request", lambda request: _stay_here(request.url, address, wrong))
 
 
 def _stay_here(url: str, address: str, wrong: list[str]) -> None:
