@@ -14,13 +14,17 @@ _FOLLOW = """path => {
   link.click();
   link.remove();
 }"""
+_AT_REST = (
+    "!!(window.socket?.connected && document.querySelector('#tn-main') && !document.querySelector('dialog[open]'))"
+)
 
 
 class Screen:
-    """One page in the browser."""
+    """One page in the browser. ``wrong``: what went wrong on it."""
 
     def __init__(self, page: Page) -> None:
         self.page = page
+        self.wrong: list[str] = []
 
     def open(self, path: str) -> None:
         """Go to an address of the server and wait until it is live."""
@@ -34,6 +38,11 @@ class Screen:
         self.page.evaluate(_FOLLOW, path)
         self.page.wait_for_function("document.title !== ''")
         expect(self.page.locator("h1")).to_be_visible()
+
+    @property
+    def is_at_rest(self) -> bool:
+        """Whether another screen can come in place of this one."""
+        return not self.page.is_closed() and bool(self.page.evaluate(_AT_REST))
 
     @property
     def title(self) -> Locator:

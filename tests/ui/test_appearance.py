@@ -13,7 +13,6 @@ from playwright.sync_api import expect
 
 from tests.ui.browsing import Screen, subject_page, worker_page
 from tests.ui.clusters import submission_page
-from tests.ui.conftest import look_after
 from tests.ui.flows import run_page
 
 _AXE = Path(__file__).parent / "node_modules" / "axe-core" / "axe.min.js"
@@ -59,31 +58,9 @@ SCREENS = [
 ]
 
 
-@pytest.fixture(scope="module")
-def walk(address, context_of):
-    """Leads a person from screen to screen on one page, which is cheaper than a page for each: ``walk("user:ada", "/ui/")``."""
-    at: dict[str | None, Screen] = {}
-    wrong: list[str] = []
-
-    def to(person: str | None, path: str) -> Screen:
-        if person in at:
-            at[person].follow(path)
-        else:
-            at[person] = Screen(context_of(person).new_page())
-            look_after(at[person].page, address, wrong)
-            at[person].open(path)
-        assert not wrong, wrong
-        return at[person]
-
-    yield to
-    for screen in at.values():
-        screen.page.close()
-    assert not wrong, wrong
-
-
 @pytest.mark.parametrize(("name", "person", "path"), SCREENS, ids=[name for name, _, _ in SCREENS])
-def test_a_screen_has_no_barrier_and_fits_every_width(walk, lab, client, mail, name, person, path):
-    screen = walk(person, path(lab))
+def test_a_screen_has_no_barrier_and_fits_every_width(visit, lab, client, mail, name, person, path):
+    screen = visit(person, path(lab))
     if name == "desk":
         _at_work(screen)
     _look(screen, name)

@@ -60,7 +60,7 @@ def test_shortcuts_can_be_switched_off_and_never_hinder_typing(visit, lab):
 
 
 def test_the_first_tab_skips_to_the_content(visit):
-    screen = visit("user:obi", "/ui/workers")
+    screen = visit("user:obi", "/ui/workers", fresh=True)
     screen.page.keyboard.press("Tab")
     expect(screen.page.get_by_text("Skip to content")).to_be_focused()
     screen.page.keyboard.press("Enter")
