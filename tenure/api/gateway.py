@@ -9,10 +9,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from typing import Any, TypeVar
+from typing import TypeVar
 from weakref import WeakKeyDictionary
 
-import psycopg
 from anyio import CancelScope
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
@@ -22,15 +21,15 @@ from tenure.flow.postgres import flow_on
 from tenure.model.errors import StoreUnavailable
 from tenure.model.principal import Identity
 from tenure.remote.postgres import remote_on
-from tenure.sdk.session import KEEPALIVES, Rest, Session, clock_setting, opened_async
+from tenure.sdk.session import KEEPALIVES, check_async, clock_setting, opened_async
 from tenure.sdk.settings import Clock
 from tenure.store.operation import Op
+from tenure.store.postgres.own_connection import OwnAsyncConnection
 from tenure.store.postgres.runner import run_async, run_own_async
 from tenure.store.postgres.store import PostgresStore
 
 T = TypeVar("T")
-_Connection = psycopg.AsyncConnection[Any]
-_Pool = AsyncConnectionPool[_Connection]
+_Pool = AsyncConnectionPool[OwnAsyncConnection]
 #: One of so many connections is for looking up who asks.
 _DOORS = 5
 _PATIENCE = 10.0
@@ -54,18 +53,16 @@ class Gateway:
         self.owners: dict[tuple[int, int], int | None] = {}
         """Whose worker it is, by tenant and worker: see ``tenure.api.ownership``."""
         self._clock = clock
-        # As long as the connection: behind a pooler, and over the years, numbers of backends come again.
-        self._sessions: WeakKeyDictionary[_Connection, Session] = WeakKeyDictionary()
-        self._tenants: WeakKeyDictionary[_Connection, int | None] = WeakKeyDictionary()
-        self._rest = Rest()
+        self._tenants: WeakKeyDictionary[OwnAsyncConnection, int | None] = WeakKeyDictionary()
         # Who asks is looked up on connections of their own: so no connection goes to and fro between tenants and none.
         doors = max(1, max_connections // _DOORS)
         self._pool, self._door = self._pool_of(max(1, max_connections - doors)), self._pool_of(doors)
 
     def _pool_of(self, most: int) -> _Pool:
         return AsyncConnectionPool(
-            self.dsn, kwargs={"autocommit": True, **KEEPALIVES}, configure=self._configure, check=self._check,
-            min_size=1, max_size=most, timeout=_PATIENCE, reconnect_timeout=_AWAY, open=False,
+            self.dsn, connection_class=OwnAsyncConnection, kwargs={"autocommit": True, **KEEPALIVES},
+            configure=self._configure, check=check_async, min_size=1, max_size=most, timeout=_PATIENCE,
+            reconnect_timeout=_AWAY, open=False,
         )  # fmt: skip
 
     async def open(self) -> None:
@@ -105,8 +102,8 @@ class Gateway:
         return self._pool.get_stats()
 
     async def _run(self, pool: _Pool, tenant: int | None, make: Callable[[], Op[T]]) -> T:
-        async with self._connection(pool) as (connection, session):
-            if session.pooled:  # what is set for a session would reach others
+        async with self._connection(pool) as connection:
+            if connection.session.pooled:  # what is set for a session would reach others
                 async with connection.transaction():
                     await connection.execute(f"set local role {ROLE}", prepare=False)
                     await connection.execute(_TENANT, [_text(tenant), True], prepare=False)
@@ -114,10 +111,10 @@ class Gateway:
             if self._tenants.get(connection, -1) != tenant:
                 await connection.execute(_TENANT, [_text(tenant), False])
                 self._tenants[connection] = tenant
-            return await run_own_async(connection, make, prepare=True)
+            return await run_own_async(connection, make)
 
     @asynccontextmanager
-    async def _connection(self, pool: _Pool) -> AsyncIterator[tuple[_Connection, Session]]:
+    async def _connection(self, pool: _Pool) -> AsyncIterator[OwnAsyncConnection]:
         try:
             # Whoever hangs up on a stream is cancelled at every await from then on, also where a connection goes back to its
             # pool, which would never see it again. So what was begun is finished; it takes milliseconds.
@@ -125,21 +122,17 @@ class Gateway:
                 async with pool.connection() as connection:
                     if self._clock is not None:
                         await connection.execute(*clock_setting(self._clock()))
-                    yield connection, self._sessions[connection]
+                    yield connection
         except PoolTimeout as error:
             raise StoreUnavailable(
                 f"No connection to the database within {pool.timeout:.0f} s.",
                 "See that it runs and accepts connections.",
             ) from error
 
-    async def _configure(self, connection: _Connection) -> None:
-        session = self._sessions[connection] = await opened_async(connection)
+    async def _configure(self, connection: OwnAsyncConnection) -> None:
+        session = await opened_async(connection)
         if not session.pooled:
             await connection.execute(_ACT_AS, prepare=False)
-
-    async def _check(self, connection: _Connection) -> None:
-        if self._rest.in_doubt(connection):
-            await AsyncConnectionPool.check_connection(connection)
 
 
 def _text(tenant: int | None) -> str:

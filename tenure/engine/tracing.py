@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 
 from opentelemetry import trace
 from opentelemetry.context import Context
+from opentelemetry.environment_variables import OTEL_PYTHON_TRACER_PROVIDER
 from opentelemetry.trace import Link, Span, SpanContext, SpanKind, StatusCode
 from opentelemetry.util.types import AttributeValue
 
 _NONE = (trace.ProxyTracerProvider, trace.NoOpTracerProvider)
+_NAMED = OTEL_PYTHON_TRACER_PROVIDER in os.environ
+"""Whether the environment names one, which is loaded when it is first asked for."""
 _tracer = trace.get_tracer("tenure")
 _NOTHING = nullcontext(trace.INVALID_SPAN)
 
@@ -46,4 +50,6 @@ def _spanned(
 
 def exporting() -> bool:
     """Whether this process keeps spans at all: what is asked for every job is not asked where nobody looks."""
+    if not _NAMED and getattr(trace, "_TRACER_PROVIDER", _NAMED) is None:
+        return False  # nobody has set one; to ask for it in public looks through the environment each time
     return not isinstance(trace.get_tracer_provider(), _NONE)

@@ -8,24 +8,24 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
-from weakref import WeakKeyDictionary
 
 import psycopg
-from psycopg_pool import AsyncConnectionPool, ConnectionPool, PoolTimeout
 
 from tenure.engine.caller import Caller
 from tenure.flow.postgres import flow_on
-from tenure.model.errors import NotFound, StoreUnavailable
+from tenure.model.errors import NotFound
 from tenure.remote.postgres import remote_on
 from tenure.sdk.actions import Actions
 from tenure.sdk.caller_connection import async_connection_of, connection_of
+from tenure.sdk.connections import AsyncConnections, Connections
 from tenure.sdk.http.call import Call
 from tenure.sdk.http.reaching import Reaching, refuse
 from tenure.sdk.inbox import Inbox
-from tenure.sdk.session import KEEPALIVES, Rest, Session, clock_setting, opened, opened_async, reachable
+from tenure.sdk.session import clock_setting, reachable
 from tenure.sdk.settings import DEFAULT_TENANT, Clock, Settings, resolve
 from tenure.sdk.tasks import TaskRegistry
 from tenure.store.operation import Op
+from tenure.store.postgres.own_connection import OwnAsyncConnection, OwnConnection
 from tenure.store.postgres.runner import run, run_async, run_own, run_own_async
 from tenure.store.postgres.store import PostgresStore
 
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from tenure.sdk.http.line import Line
 
 T = TypeVar("T")
-_PATIENCE = 30.0
 
 
 def _caller_of(settings: Settings, store: PostgresStore, tenant: int | None) -> Caller:
@@ -46,12 +45,6 @@ def _caller_of(settings: Settings, store: PostgresStore, tenant: int | None) -> 
             "tenure --tenant KEY queue define QUEUE.",
         )
     return Caller(store, tenant, settings.actor, settings.tenant, followers=(flow_on(store), remote_on(store)))
-
-
-def _none_free(seconds: float) -> StoreUnavailable:
-    return StoreUnavailable(
-        f"No connection to the database within {seconds:.0f} s.", "See that it runs and accepts connections."
-    )
 
 
 class Tenure(Actions, TaskRegistry, Inbox, Reaching):
@@ -77,9 +70,7 @@ class Tenure(Actions, TaskRegistry, Inbox, Reaching):
         self._max_connections = max_connections
         self._lock = threading.Lock()
         self._settings: Settings | None = None
-        self._pool: ConnectionPool[psycopg.Connection[Any]] | None = None
-        self._sessions: WeakKeyDictionary[psycopg.Connection[Any], Session] = WeakKeyDictionary()
-        self._rest = Rest()
+        self._connections: Connections | None = None
         self._caller: Caller | None = None
         self._line: Line | None = None
 
@@ -113,20 +104,22 @@ class Tenure(Actions, TaskRegistry, Inbox, Reaching):
             settings = self.settings
             create = self._create_tenant or settings.tenant == DEFAULT_TENANT
             store = PostgresStore(notify=settings.notify)
-            with self._connection() as (connection, session):
-                tenant = run_own(
-                    connection,
-                    lambda: store.tenant(settings.tenant, create=create, actor=settings.actor),
-                    prepare=session.prepares,
-                )
+            with self._connection() as connection:
+                tenant = run_own(connection, lambda: store.tenant(settings.tenant, create=create, actor=settings.actor))
             self._caller = _caller_of(settings, store, tenant)
         return self._caller
 
     def perform(self, make: Callable[[Caller], Op[T]]) -> T:
         """Run an operation on a connection of the pool, in a transaction of its own."""
-        caller = self.caller
-        with self._connection() as (connection, session):
-            return run_own(connection, lambda: make(caller), prepare=session.prepares)
+        caller = self._caller or self.caller
+        connections = self._connections or self._opened()
+        connection = connections.take()
+        try:
+            if self.settings.clock is not None:
+                connection.execute(*clock_setting(self.settings.clock()))
+            return run_own(connection, lambda: make(caller))
+        finally:
+            connections.give(connection)
 
     def within(self, transaction: Any) -> Within:
         """The same actions inside the caller's own transaction: a psycopg connection, or a SQLAlchemy session or
@@ -138,48 +131,35 @@ class Tenure(Actions, TaskRegistry, Inbox, Reaching):
     def transaction(self) -> Iterator[Within]:
         """A transaction of its own for several actions: all of them or none."""
         _ = self.caller  # before a connection is taken, of which there may be only one
-        with self._connection() as (connection, _), connection.transaction():
+        with self._connection() as connection, connection.transaction():
             yield Within(self, connection)
 
     @contextmanager
-    def _connection(self) -> Iterator[tuple[psycopg.Connection[Any], Session]]:
-        pool = self._pool if self._pool is not None else self._opened_pool()
-        try:
-            connection = pool.getconn()
-        except PoolTimeout as error:
-            raise _none_free(pool.timeout) from error
+    def _connection(self) -> Iterator[OwnConnection]:
+        connections = self._connections or self._opened()
+        connection = connections.take()
         try:
             if self.settings.clock is not None:
                 connection.execute(*clock_setting(self.settings.clock()))
-            yield connection, self._sessions[connection]
+            yield connection
         finally:
-            # In autocommit there is nothing to commit; what was left open, the pool rolls back.
-            pool.putconn(connection)
+            connections.give(connection)
 
-    def _opened_pool(self) -> ConnectionPool[psycopg.Connection[Any]]:
+    def _opened(self) -> Connections:
         settings = self.settings
         with self._lock:
-            if self._pool is None:
+            if self._connections is None:
                 reachable(settings.dsn)
-                self._pool = ConnectionPool(
-                    settings.dsn, kwargs={"autocommit": True, **KEEPALIVES}, configure=self._configure, check=self._check,
-                    min_size=1, max_size=self._max_connections, timeout=_PATIENCE, open=False,
-                )  # fmt: skip
-                self._pool.open()
-            return self._pool
-
-    def _configure(self, connection: psycopg.Connection[Any]) -> None:
-        self._sessions[connection] = opened(connection)
-
-    def _check(self, connection: psycopg.Connection[Any]) -> None:
-        if self._rest.in_doubt(connection):
-            ConnectionPool.check_connection(connection)
+                connections = Connections(settings.dsn, self._max_connections)
+                connections.open()
+                self._connections = connections
+            return self._connections
 
     def close(self) -> None:
         """Close all connections. The embedded server keeps running."""
-        if self._pool is not None:
-            self._pool.close()
-            self._pool = None
+        if self._connections is not None:
+            self._connections.close()
+            self._connections = None
         if self._line is not None:
             self._line.close()
             self._line = None
@@ -240,9 +220,7 @@ class AsyncTenure(Actions, TaskRegistry, Inbox, Reaching):
         self._max_connections = max_connections
         self._settings: Settings | None = None
         self._lock = asyncio.Lock()
-        self._pool: AsyncConnectionPool[psycopg.AsyncConnection[Any]] | None = None
-        self._sessions: WeakKeyDictionary[psycopg.AsyncConnection[Any], Session] = WeakKeyDictionary()
-        self._rest = Rest()
+        self._connections: AsyncConnections | None = None
         self._caller: Caller | None = None
         self._line: AsyncLine | None = None
 
@@ -267,14 +245,12 @@ class AsyncTenure(Actions, TaskRegistry, Inbox, Reaching):
     async def identity(self) -> Caller:
         """Identity and store of the client. Raises NotFound for a tenant that is not there and not to be made."""
         if self._caller is None:
-            async with self._connection() as (connection, session):
+            async with self._connection() as connection:
                 settings = self.settings
                 create = self._create_tenant or settings.tenant == DEFAULT_TENANT
                 store = PostgresStore(notify=settings.notify)
                 tenant = await run_own_async(
-                    connection,
-                    lambda: store.tenant(settings.tenant, create=create, actor=settings.actor),
-                    prepare=session.prepares,
+                    connection, lambda: store.tenant(settings.tenant, create=create, actor=settings.actor)
                 )
             self._caller = _caller_of(settings, store, tenant)
         return self._caller
@@ -282,8 +258,14 @@ class AsyncTenure(Actions, TaskRegistry, Inbox, Reaching):
     async def perform(self, make: Callable[[Caller], Op[T]]) -> T:
         """Run an operation on a connection of the pool, in a transaction of its own."""
         caller = self._caller or await self.identity()
-        async with self._connection() as (connection, session):
-            return await run_own_async(connection, lambda: make(caller), prepare=session.prepares)
+        connections = self._connections or await self._opened()
+        connection = await connections.take()
+        try:
+            if self.settings.clock is not None:
+                await connection.execute(*clock_setting(self.settings.clock()))
+            return await run_own_async(connection, lambda: make(caller))
+        finally:
+            await connections.give(connection)
 
     def within(self, transaction: Any) -> AsyncWithin:
         """The same actions inside the caller's own transaction."""
@@ -293,50 +275,36 @@ class AsyncTenure(Actions, TaskRegistry, Inbox, Reaching):
     async def transaction(self) -> AsyncIterator[AsyncWithin]:
         """A transaction of its own for several actions: all of them or none."""
         await self.identity()
-        async with self._connection() as (connection, _), connection.transaction():
+        async with self._connection() as connection, connection.transaction():
             yield AsyncWithin(self, connection)
 
     @asynccontextmanager
-    async def _connection(self) -> AsyncIterator[tuple[psycopg.AsyncConnection[Any], Session]]:
-        pool = self._pool if self._pool is not None else await self._opened_pool()
-        try:
-            connection = await pool.getconn()
-        except PoolTimeout as error:
-            raise _none_free(pool.timeout) from error
+    async def _connection(self) -> AsyncIterator[OwnAsyncConnection]:
+        connections = self._connections or await self._opened()
+        connection = await connections.take()
         try:
             if self.settings.clock is not None:
                 await connection.execute(*clock_setting(self.settings.clock()))
-            yield connection, self._sessions[connection]
+            yield connection
         finally:
-            # In autocommit there is nothing to commit; what was left open, the pool rolls back.
-            await pool.putconn(connection)
+            await connections.give(connection)
 
-    async def _opened_pool(self) -> AsyncConnectionPool[psycopg.AsyncConnection[Any]]:
+    async def _opened(self) -> AsyncConnections:
         async with self._lock:
-            if self._pool is None:
+            if self._connections is None:
                 # The first use may start the embedded server, which takes its time.
                 settings = await asyncio.to_thread(lambda: self.settings)
                 await asyncio.to_thread(reachable, settings.dsn)
-                pool: AsyncConnectionPool[psycopg.AsyncConnection[Any]] = AsyncConnectionPool(
-                    settings.dsn, kwargs={"autocommit": True, **KEEPALIVES}, configure=self._configure,
-                    check=self._check, min_size=1, max_size=self._max_connections, timeout=_PATIENCE, open=False,
-                )  # fmt: skip
-                await pool.open()
-                self._pool = pool
-            return self._pool
-
-    async def _configure(self, connection: psycopg.AsyncConnection[Any]) -> None:
-        self._sessions[connection] = await opened_async(connection)
-
-    async def _check(self, connection: psycopg.AsyncConnection[Any]) -> None:
-        if self._rest.in_doubt(connection):
-            await AsyncConnectionPool.check_connection(connection)
+                connections = AsyncConnections(settings.dsn, self._max_connections)
+                await connections.open()
+                self._connections = connections
+            return self._connections
 
     async def close(self) -> None:
         """Close all connections."""
-        if self._pool is not None:
-            await self._pool.close()
-            self._pool = None
+        if self._connections is not None:
+            await self._connections.close()
+            self._connections = None
         if self._line is not None:
             await self._line.close()
             self._line = None

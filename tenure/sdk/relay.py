@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import psycopg
 from psycopg import sql
@@ -14,11 +14,12 @@ from tenure.ledger.relaying.relay import Relay, RelaySettings
 from tenure.ledger.rows import Watched
 from tenure.model.errors import Forbidden, StoreUnavailable
 from tenure.model.subscription import WorkflowTrigger
-from tenure.sdk.session import KEEPALIVES, Rest, Session, clock_setting, opened_async
+from tenure.sdk.session import KEEPALIVES, check_async, clock_setting, opened_async
 from tenure.sdk.settings import Clock
 from tenure.sdk.triggers import TriggerDestination
 from tenure.store.operation import Op
 from tenure.store.port import Store
+from tenure.store.postgres.own_connection import OwnAsyncConnection
 from tenure.store.postgres.runner import run_async, run_own_async
 from tenure.store.postgres.store import PostgresStore
 
@@ -56,14 +57,12 @@ class RelayConnections:
         self._dsn = dsn
         self._clock = clock
         self._store = PostgresStore()
-        self._sessions: dict[int, Session] = {}
-        self._rest = Rest()
         self._act_as: str | None = None
         self.starts_runs = True
         """Whether it may start the runs of event triggers."""
         self._pool = AsyncConnectionPool(
-            dsn, kwargs={"autocommit": True, **KEEPALIVES}, configure=self._configure, check=self._check, min_size=1,
-            max_size=_CONNECTIONS, timeout=_PATIENCE, open=False,
+            dsn, connection_class=OwnAsyncConnection, kwargs={"autocommit": True, **KEEPALIVES}, configure=self._configure,
+            check=check_async, min_size=1, max_size=_CONNECTIONS, timeout=_PATIENCE, open=False,
         )  # fmt: skip
 
     async def open(self) -> None:
@@ -105,12 +104,12 @@ class RelayConnections:
 
     async def perform(self, make: Callable[[Store], Op[T]], /) -> T:
         """Run an operation, in a transaction of its own, for whatever tenant."""
-        async with self._connection() as (connection, session):
-            if self._act_as is not None and session.pooled:  # what is set for a session would reach others
+        async with self._connection() as connection:
+            if self._act_as is not None and connection.session.pooled:  # what is set for a session would reach others
                 async with connection.transaction():
                     await connection.execute(f"set local role {self._act_as}", prepare=False)
                     return await run_async(connection, make(self._store), prepare=False)
-            return await run_own_async(connection, lambda: make(self._store), prepare=session.prepares)
+            return await run_own_async(connection, lambda: make(self._store))
 
     async def perform_for(self, tenant: int, make: Callable[[Store], Op[T]], /) -> T:
         """Run an operation of the engine for one tenant: where the relay has a role of its own, as a server does, which sees that
@@ -118,31 +117,27 @@ class RelayConnections:
         """
         if self._act_as is None:
             return await self.perform(make)
-        async with self._connection() as (connection, session), connection.transaction():
+        async with self._connection() as connection, connection.transaction():
             await connection.execute(f"set local role {_API}", prepare=False)
             await connection.execute("select set_config('tenure.tenant', %s, true)", [str(tenant)], prepare=False)
-            return await run_async(connection, make(self._store), prepare=session.prepares)
+            return await run_async(connection, make(self._store), prepare=connection.session.prepares)
 
     @asynccontextmanager
-    async def _connection(self) -> AsyncIterator[tuple[psycopg.AsyncConnection[Any], Session]]:
+    async def _connection(self) -> AsyncIterator[OwnAsyncConnection]:
         try:
             async with self._pool.connection() as connection:
                 if self._clock is not None:
                     await connection.execute(*clock_setting(self._clock()))
-                yield connection, self._sessions[connection.info.backend_pid]
+                yield connection
         except PoolTimeout as error:
             raise StoreUnavailable(
                 f"No connection to the database within {_PATIENCE:.0f} s.", "See that it runs and accepts connections."
             ) from error
 
-    async def _configure(self, connection: psycopg.AsyncConnection[Any]) -> None:
-        session = self._sessions[connection.info.backend_pid] = await opened_async(connection)
+    async def _configure(self, connection: OwnAsyncConnection) -> None:
+        session = await opened_async(connection)
         if self._act_as is not None and not session.pooled:
             await connection.execute(f"set role {self._act_as}", prepare=False)
-
-    async def _check(self, connection: psycopg.AsyncConnection[Any]) -> None:
-        if self._rest.in_doubt(connection):
-            await AsyncConnectionPool.check_connection(connection)
 
 
 def _quoted(name: str) -> str:

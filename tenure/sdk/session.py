@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import select
-import time
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
-from weakref import WeakKeyDictionary
 
 import psycopg
 from psycopg.types.json import set_json_loads
+from psycopg_pool import AsyncConnectionPool, ConnectionPool
 from pydantic_core import from_json
 
 from tenure.model.errors import StoreUnavailable
+from tenure.store.postgres.own_connection import OwnAsyncConnection, OwnConnection, Session, in_doubt
 
 #: Every hot statement is key look-ups; these settings keep any other plan away, whatever the statistics say.
 _PLANNER = (
@@ -32,27 +30,7 @@ KEEPALIVES: dict[str, Any] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Session:
-    """How a connection reaches the server. Behind a pooler nothing of a session may be relied on."""
-
-    pooled: bool
-
-    @property
-    def prepares(self) -> bool:
-        """Whether statements may be prepared."""
-        return not self.pooled
-
-    @property
-    def listens(self) -> bool:
-        """Whether LISTEN works on it."""
-        return not self.pooled
-
-    def __str__(self) -> str:
-        return "through a pooler (no prepared statements, no LISTEN)" if self.pooled else "directly"
-
-
-def opened(connection: psycopg.Connection[Any]) -> Session:
+def opened(connection: OwnConnection) -> Session:
     """Set up a fresh autocommit connection. A pooler hands out process ids of its own, which gives it away."""
     row = connection.execute("select pg_backend_pid()", prepare=False).fetchone()
     session = _session(connection, row)
@@ -61,7 +39,7 @@ def opened(connection: psycopg.Connection[Any]) -> Session:
     return session
 
 
-async def opened_async(connection: psycopg.AsyncConnection[Any]) -> Session:
+async def opened_async(connection: OwnAsyncConnection) -> Session:
     """The same for an async connection."""
     row = await (await connection.execute("select pg_backend_pid()", prepare=False)).fetchone()
     session = _session(connection, row)
@@ -70,37 +48,22 @@ async def opened_async(connection: psycopg.AsyncConnection[Any]) -> Session:
     return session
 
 
-def _session(connection: psycopg.Connection[Any] | psycopg.AsyncConnection[Any], row: Any) -> Session:
+def _session(connection: OwnConnection | OwnAsyncConnection, row: Any) -> Session:
     set_json_loads(from_json, connection)  # several times as fast as the standard library's
-    return Session(pooled=row is None or connection.info.backend_pid != row[0])
+    connection.session = Session(pooled=row is None or connection.info.backend_pid != row[0])
+    return connection.session
 
 
-class Rest:
-    """Which connections are asked for a sign of life before use: those that lay idle for a while, or that something came
-    from. A server that goes away closes its end, so what it left behind is told apart without a round trip, and nothing
-    that might have been done is sent twice.
-    """
-
-    _LONG = 1.0
-
-    def __init__(self) -> None:
-        self._used: WeakKeyDictionary[psycopg.Connection[Any] | psycopg.AsyncConnection[Any], float] = (
-            WeakKeyDictionary()
-        )
-
-    def in_doubt(self, connection: psycopg.Connection[Any] | psycopg.AsyncConnection[Any]) -> bool:
-        """True where it was not used for a second, or has something to read; it counts as used now."""
-        now = time.monotonic()
-        before, self._used[connection] = self._used.get(connection, 0.0), now
-        return now - before > self._LONG or _stirred(connection)
+def check(connection: OwnConnection) -> None:
+    """Of a pool, before a connection is handed out: asks it for a sign of life where that is in doubt."""
+    if in_doubt(connection):
+        ConnectionPool.check_connection(connection)
 
 
-def _stirred(connection: psycopg.Connection[Any] | psycopg.AsyncConnection[Any]) -> bool:
-    if connection.closed:
-        return True
-    poll = select.poll()
-    poll.register(connection.fileno(), select.POLLIN)
-    return bool(poll.poll(0))
+async def check_async(connection: OwnAsyncConnection) -> None:
+    """The same of a pool of async connections."""
+    if in_doubt(connection):
+        await AsyncConnectionPool.check_connection(connection)
 
 
 def reachable(dsn: str) -> None:

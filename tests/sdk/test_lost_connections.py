@@ -10,14 +10,14 @@ import pytest
 
 from tenure import AsyncTenure, Tenure
 from tenure.api.gateway import Gateway
-from tenure.sdk.session import Rest
+from tenure.store.postgres import own_connection
 from tenure.store.postgres.migrate import migrate
 
 
 @pytest.fixture(autouse=True)
 def just_used(monkeypatch: pytest.MonkeyPatch) -> None:
     """No connection ever rests so long that it would be asked for that reason."""
-    monkeypatch.setattr(Rest, "_LONG", 3600.0)
+    monkeypatch.setattr(own_connection, "_LONG", 3600.0)
 
 
 def cut_all(dsn: str) -> int:
@@ -55,20 +55,26 @@ async def test_the_next_calls_of_the_async_client_work_too(database_with_orders,
     assert [item.envelope.uid for item in await async_app.queue_items("q")] == [first.subject]
 
 
+def _kept(kind: type) -> set[int]:
+    """The connections of that kind that are still in memory, by their ids."""
+    gc.collect()
+    return {id(one) for one in gc.get_objects() if isinstance(one, kind)}
+
+
 def test_nothing_is_kept_of_connections_that_are_gone(database_with_orders, app):
+    before = _kept(own_connection.OwnConnection)
     for _ in range(8):
         app.submit(queue_key="q")
         cut_all(database_with_orders)
     app.submit(queue_key="q")
 
-    gc.collect()
-    assert len(app._sessions) <= 3  # one, and what the pool is about to let go of
-    assert len(app._rest._used) <= 3
+    assert len(_kept(own_connection.OwnConnection) - before) <= 3  # one, and what the pool is about to let go of
 
 
 async def test_nothing_is_kept_of_connections_of_the_async_client_and_of_a_server_that_are_gone(
     database_with_orders, async_app
 ):
+    before = _kept(own_connection.OwnAsyncConnection)
     await async_app.submit(queue_key="q")
     gateway = Gateway(database_with_orders, max_connections=2)
     await gateway.open()
@@ -80,10 +86,8 @@ async def test_nothing_is_kept_of_connections_of_the_async_client_and_of_a_serve
         await async_app.submit(queue_key="q")
         await gateway.perform_unbound(lambda store: store.clock())
 
-        gc.collect()
-        assert len(async_app._sessions) <= 3
-        for kept in (gateway._sessions, gateway._tenants, gateway._rest._used):
-            assert len(kept) <= 6  # of two pools
+        assert len(_kept(own_connection.OwnAsyncConnection) - before) <= 3 + 6  # of the client, and of two pools
+        assert len(gateway._tenants) <= 6
     finally:
         await gateway.close()
 

@@ -11,6 +11,7 @@ import pytest
 from psycopg import sql
 
 from tenure.embedded.dsn import with_database
+from tenure.store.postgres.own_connection import OwnConnection, Session
 from tests.store.actions import NOON, Lab
 from tests.store.harness import STORES, Bench, bench_on, memory_bench
 
@@ -46,7 +47,8 @@ def lab(built_lab: Lab) -> Iterator[Lab]:
 @pytest.fixture(scope="module")
 def shared_connection(shared_database: str) -> Iterator[psycopg.Connection]:
     """One autocommit connection for all tests of a module."""
-    with psycopg.connect(shared_database, autocommit=True) as connection:
+    with OwnConnection.connect(shared_database, autocommit=True) as connection:
+        connection.session = Session(pooled=False)
         yield connection
 
 

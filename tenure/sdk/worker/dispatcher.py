@@ -66,11 +66,7 @@ class Dispatcher:
             self._hints.heard.clear()
             # Where handlers were still at work, what they left behind may have come after the claims of this pass.
             alone = not len(self._holding)
-            looking = asyncio.ensure_future(self._pass())
-            # Once the claim is on its way, what the last one brought begins: database and handlers work side by side.
-            await asyncio.sleep(0)
-            self._begin()
-            if await looking:
+            if await self._look():
                 self._poll = self._options.poll_min
                 if len(self._taken) <= FEW:
                     self._begin()  # no use in letting them wait for a claim that will hardly find more
@@ -85,6 +81,15 @@ class Dispatcher:
                 return
             if not self._options.drain or len(self._holding):
                 await self._rest()
+
+    async def _look(self) -> bool:
+        """A pass. Once its claim is on its way, what the last one brought begins: database and handlers work side by side."""
+        if not self._taken:
+            return await self._pass()
+        looking = asyncio.ensure_future(self._pass())
+        await asyncio.sleep(0)
+        self._begin()
+        return await looking
 
     def stop(self) -> None:
         """Claim no more; a claim that is under way is still awaited, so that what it takes can be given back."""

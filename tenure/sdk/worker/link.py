@@ -6,15 +6,16 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import psycopg
 
 from tenure.model.errors import StoreUnavailable
-from tenure.sdk.session import KEEPALIVES, Session, clock_setting, opened_async
+from tenure.sdk.session import KEEPALIVES, clock_setting, opened_async
 from tenure.sdk.settings import Clock
 from tenure.sdk.worker.hanging_up import hanging_up
 from tenure.store.operation import Op
+from tenure.store.postgres.own_connection import OwnAsyncConnection, Session
 from tenure.store.postgres.runner import run_own_async
 
 T = TypeVar("T")
@@ -30,15 +31,15 @@ class Link:
         self._dsn = dsn
         self._name = name
         self._clock = clock
-        self._connection: psycopg.AsyncConnection[Any] | None = None
+        self._connection: OwnAsyncConnection | None = None
         self._lock = asyncio.Lock()
         self.session: Session | None = None
         self.reconnects = 0
 
-    async def connection(self) -> psycopg.AsyncConnection[Any]:
+    async def connection(self) -> OwnAsyncConnection:
         """The open connection; opened if it is not."""
         if self._connection is None or self._connection.closed:
-            self._connection = await psycopg.AsyncConnection.connect(self._dsn, autocommit=True, **KEEPALIVES)
+            self._connection = await OwnAsyncConnection.connect(self._dsn, autocommit=True, **KEEPALIVES)
             self.session = await opened_async(self._connection)
         return self._connection
 
@@ -56,8 +57,7 @@ class Link:
                 with hanging_up(connection, _PATIENCE):
                     if self._clock is not None:
                         await connection.execute(*clock_setting(self._clock()))
-                    prepares = self.session is not None and self.session.prepares
-                    return await run_own_async(connection, make, prepare=prepares)
+                    return await run_own_async(connection, make)
             except asyncio.CancelledError:
                 # It may be in the middle of a transaction.
                 await self._drop()

@@ -11,6 +11,7 @@ import psycopg
 from tenure.sdk.session import KEEPALIVES, opened_async
 from tenure.sdk.worker.hanging_up import hanging_up
 from tenure.sdk.worker.transport import Hints
+from tenure.store.postgres.own_connection import OwnAsyncConnection
 
 _log = logging.getLogger("tenure.worker")
 CHANNEL = "tenure_work"
@@ -36,7 +37,7 @@ class Listener:
         """Listen until canceled; where a pooler is in between, say so once and leave it to polling."""
         while True:
             try:
-                connection = await psycopg.AsyncConnection.connect(self._dsn, autocommit=True, **KEEPALIVES)
+                connection = await OwnAsyncConnection.connect(self._dsn, autocommit=True, **KEEPALIVES)
                 async with connection:
                     session = await opened_async(connection)
                     if not session.listens:
@@ -52,7 +53,7 @@ class Listener:
                 _log.warning("Not listening for work: %s Polling meanwhile.", str(error).strip())
                 await asyncio.sleep(_RETRY)
 
-    async def _listen(self, connection: psycopg.AsyncConnection) -> None:
+    async def _listen(self, connection: OwnAsyncConnection) -> None:
         while True:
             async for notify in connection.notifies(timeout=self._ping):
                 if notify.pid not in self._own():

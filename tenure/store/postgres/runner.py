@@ -7,8 +7,8 @@ caller does commits or fails as one with what Tenure does.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
-from contextlib import AsyncExitStack, ExitStack, suppress
+from collections.abc import Callable, Sequence
+from contextlib import AbstractAsyncContextManager, AbstractContextManager, nullcontext, suppress
 from typing import Any, TypeVar
 
 import psycopg
@@ -16,6 +16,7 @@ from psycopg.pq import PipelineStatus, TransactionStatus
 from psycopg.rows import dict_row, tuple_row
 
 from tenure.store.operation import Ahead, Begin, Calling, Commit, Landing, Op, Rollback, Statement, Step
+from tenure.store.postgres.own_connection import OwnAsyncConnection, OwnConnection
 from tenure.store.postgres.statements import text
 from tenure.store.postgres.translation import transient, translated
 
@@ -46,109 +47,168 @@ class Frames:
 
 def run(connection: psycopg.Connection[Any], op: Op[T], *, prepare: bool = True) -> T:
     """Drive ``op`` to its result. Driver errors reach the operation, then the caller as ``TenureError``."""
-    frames = Frames(_in_transaction(connection))
-    flight = ExitStack()  # holds the pipeline in which statements were sent ahead
-
-    def send(statement: Statement) -> psycopg.Cursor[Any]:
-        cursor = connection.cursor(binary=True, row_factory=tuple_row if statement.plain else dict_row)
-        cursor.execute(text(statement.name), statement.params, prepare=prepare)
-        return cursor
-
-    def perform(step: Step) -> Any:
-        if isinstance(step, Ahead):
-            if connection.info.pipeline_status == PipelineStatus.OFF:
-                flight.enter_context(connection.pipeline())
-            return send(step.statement)
-        if isinstance(step, Landing):
-            return step.ticket.fetchall()
-        if isinstance(step, Rollback):
-            with suppress(psycopg.Error):  # what failed has been told already
-                flight.close()
-        flight.close()
-        if isinstance(step, Statement):
-            cursor = send(step)
-            if cursor.pgresult is None:  # the caller's connection is in a pipeline of its own
-                with connection.pipeline() as theirs:
-                    theirs.sync()
-            return cursor.fetchall() if _has_rows(cursor) else []
-        if isinstance(step, Calling):
-            return step.function(connection)
-        connection.execute(frames.sql(step), prepare=False)
-        return None
-
-    def drive() -> T:
+    sending = _Sending(connection, prepare)
+    try:
         try:
             step = op.send(None)
             while True:
                 try:
-                    answer = perform(step)
+                    answer = sending.perform(step)
                 except Exception as error:
                     step = op.throw(error)
                 else:
                     step = op.send(answer)
         except StopIteration as stop:
             value: T = stop.value
+            sending.land()
             return value
-
-    try:
-        with flight:
-            return drive()
+        except BaseException as error:
+            sending.land(error)
+            raise
     except psycopg.Error as error:
         raise (translated(error) or error) from error
 
 
 async def run_async(connection: psycopg.AsyncConnection[Any], op: Op[T], *, prepare: bool = True) -> T:
     """The same over an async connection."""
-    frames = Frames(_in_transaction(connection))
-    flight = AsyncExitStack()
-
-    async def send(statement: Statement) -> psycopg.AsyncCursor[Any]:
-        cursor = connection.cursor(binary=True, row_factory=tuple_row if statement.plain else dict_row)
-        await cursor.execute(text(statement.name), statement.params, prepare=prepare)
-        return cursor
-
-    async def perform(step: Step) -> Any:
-        if isinstance(step, Ahead):
-            if connection.info.pipeline_status == PipelineStatus.OFF:
-                await flight.enter_async_context(connection.pipeline())
-            return await send(step.statement)
-        if isinstance(step, Landing):
-            return await step.ticket.fetchall()
-        if isinstance(step, Rollback):
-            with suppress(psycopg.Error):  # what failed has been told already
-                await flight.aclose()
-        await flight.aclose()
-        if isinstance(step, Statement):
-            cursor = await send(step)
-            if cursor.pgresult is None:
-                async with connection.pipeline() as theirs:
-                    await theirs.sync()
-            return await cursor.fetchall() if _has_rows(cursor) else []
-        if isinstance(step, Calling):
-            given = step.function(connection)
-            return await given if inspect.isawaitable(given) else given
-        await connection.execute(frames.sql(step), prepare=False)
-        return None
-
-    async def drive() -> T:
+    sending = _AsyncSending(connection, prepare)
+    try:
         try:
             step = op.send(None)
             while True:
                 try:
-                    answer = await perform(step)
+                    answer = await sending.perform(step)
                 except Exception as error:
                     step = op.throw(error)
                 else:
                     step = op.send(answer)
         except StopIteration as stop:
             value: T = stop.value
+            await sending.land()
             return value
-
-    try:
-        async with flight:
-            return await drive()
+        except BaseException as error:
+            await sending.land(error)
+            raise
     except psycopg.Error as error:
         raise (translated(error) or error) from error
+
+
+class _Sending:
+    """Performs the steps of one operation on a connection."""
+
+    __slots__ = ("_connection", "_flight", "_frames", "_prepare")
+
+    def __init__(self, connection: psycopg.Connection[Any], prepare: bool) -> None:
+        self._connection = connection
+        self._prepare = prepare
+        self._frames: Frames | None = None
+        self._flight: AbstractContextManager[Any] | None = None
+        """The pipeline in which statements were sent ahead."""
+
+    def perform(self, step: Step) -> Any:
+        if isinstance(step, Ahead):
+            return self._ahead(step.statement)
+        if isinstance(step, Landing):
+            return step.ticket.fetchall()
+        if self._flight is not None:
+            self._leave(step)
+        if isinstance(step, Statement):
+            return self._rows(step)
+        if isinstance(step, Calling):
+            return step.function(self._connection)
+        if self._frames is None:
+            self._frames = Frames(_in_transaction(self._connection))
+        self._connection.execute(self._frames.sql(step), prepare=False)
+        return None
+
+    def _rows(self, statement: Statement) -> Sequence[Any]:
+        connection = self._connection
+        if statement.plain and isinstance(connection, OwnConnection):
+            cursor: psycopg.Cursor[Any] = connection.hot
+        else:
+            cursor = _cursor(connection, statement)
+        cursor.execute(text(statement.name), statement.params, prepare=self._prepare)
+        if cursor.pgresult is None:  # the caller's connection is in a pipeline of its own
+            with connection.pipeline() as theirs:
+                theirs.sync()
+        return cursor.fetchall() if _has_rows(cursor) else []
+
+    def _ahead(self, statement: Statement) -> psycopg.Cursor[Any]:
+        if self._connection.info.pipeline_status == PipelineStatus.OFF:
+            flight = self._connection.pipeline()
+            flight.__enter__()
+            self._flight = flight
+        cursor = _cursor(self._connection, statement)
+        return cursor.execute(text(statement.name), statement.params, prepare=self._prepare)
+
+    def _leave(self, step: Step) -> None:
+        with suppress(psycopg.Error) if isinstance(step, Rollback) else nullcontext():
+            self.land()  # what failed has been told already where it is rolled back
+
+    def land(self, error: BaseException | None = None) -> None:
+        """Wait for all that was sent ahead, at the end of the operation or once something else is to be done."""
+        flight, self._flight = self._flight, None
+        if flight is not None:
+            flight.__exit__(type(error) if error is not None else None, error, None)
+
+
+class _AsyncSending:
+    """The same over an async connection."""
+
+    __slots__ = ("_connection", "_flight", "_frames", "_prepare")
+
+    def __init__(self, connection: psycopg.AsyncConnection[Any], prepare: bool) -> None:
+        self._connection = connection
+        self._prepare = prepare
+        self._frames: Frames | None = None
+        self._flight: AbstractAsyncContextManager[Any] | None = None
+
+    async def perform(self, step: Step) -> Any:
+        if isinstance(step, Ahead):
+            return await self._ahead(step.statement)
+        if isinstance(step, Landing):
+            return await step.ticket.fetchall()
+        if self._flight is not None:
+            await self._leave(step)
+        if isinstance(step, Statement):
+            return await self._rows(step)
+        if isinstance(step, Calling):
+            given = step.function(self._connection)
+            return await given if inspect.isawaitable(given) else given
+        if self._frames is None:
+            self._frames = Frames(_in_transaction(self._connection))
+        await self._connection.execute(self._frames.sql(step), prepare=False)
+        return None
+
+    async def _rows(self, statement: Statement) -> Sequence[Any]:
+        connection = self._connection
+        if statement.plain and isinstance(connection, OwnAsyncConnection):
+            cursor: psycopg.AsyncCursor[Any] = connection.hot
+        else:
+            cursor = _async_cursor(connection, statement)
+        await cursor.execute(text(statement.name), statement.params, prepare=self._prepare)
+        if cursor.pgresult is None:
+            async with connection.pipeline() as theirs:
+                await theirs.sync()
+        return await cursor.fetchall() if _has_rows(cursor) else []
+
+    async def _ahead(self, statement: Statement) -> psycopg.AsyncCursor[Any]:
+        if self._connection.info.pipeline_status == PipelineStatus.OFF:
+            flight = self._connection.pipeline()
+            await flight.__aenter__()
+            self._flight = flight
+        cursor = _async_cursor(self._connection, statement)
+        return await cursor.execute(text(statement.name), statement.params, prepare=self._prepare)
+
+    async def _leave(self, step: Step) -> None:
+        with suppress(psycopg.Error) if isinstance(step, Rollback) else nullcontext():
+            await self.land()
+
+    async def land(self, error: BaseException | None = None) -> None:
+        """As of ``_Sending``."""
+        flight, self._flight = self._flight, None
+        if flight is not None:
+            await flight.__aexit__(type(error) if error is not None else None, error, None)
 
 
 def tried_again(attempt: int, error: BaseException) -> bool:
@@ -157,8 +217,12 @@ def tried_again(attempt: int, error: BaseException) -> bool:
     return attempt < _TRIES and transient(cause)
 
 
-def run_own(connection: psycopg.Connection[Any], make: Callable[[], Op[T]], *, prepare: bool = True) -> T:
-    """Drive an operation on a connection of our own (autocommit), again after a deadlock."""
+def run_own(connection: psycopg.Connection[Any], make: Callable[[], Op[T]]) -> T:
+    """Drive an operation in autocommit, again after a deadlock.
+
+    A connection that Tenure did not open is taken to reach the server directly.
+    """
+    prepare = not isinstance(connection, OwnConnection) or connection.session.prepares
     attempt = 1
     while True:
         try:
@@ -169,18 +233,24 @@ def run_own(connection: psycopg.Connection[Any], make: Callable[[], Op[T]], *, p
             attempt += 1
 
 
-async def run_own_async(
-    connection: psycopg.AsyncConnection[Any], make: Callable[[], Op[T]], *, prepare: bool = True
-) -> T:
-    """The same over an async connection."""
+async def run_own_async(connection: OwnAsyncConnection, make: Callable[[], Op[T]]) -> T:
+    """The same over an async connection of Tenure's own."""
     attempt = 1
     while True:
         try:
-            return await run_async(connection, make(), prepare=prepare)
+            return await run_async(connection, make(), prepare=connection.session.prepares)
         except Exception as error:
             if not tried_again(attempt, error):
                 raise
             attempt += 1
+
+
+def _cursor(connection: psycopg.Connection[Any], statement: Statement) -> psycopg.Cursor[Any]:
+    return connection.cursor(binary=True, row_factory=tuple_row if statement.plain else dict_row)
+
+
+def _async_cursor(connection: psycopg.AsyncConnection[Any], statement: Statement) -> psycopg.AsyncCursor[Any]:
+    return connection.cursor(binary=True, row_factory=tuple_row if statement.plain else dict_row)
 
 
 def _has_rows(cursor: psycopg.Cursor[Any] | psycopg.AsyncCursor[Any]) -> bool:
