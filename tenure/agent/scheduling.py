@@ -25,10 +25,13 @@ from tenure.agent.telling import LOG, tell
 
 #: So many are looked for with one question, and then submitted one after the other.
 _BATCH = 50
+#: After so long the jobs that there are come first again: where each submission takes its time, they are not to wait for all.
+_BATCH_SECONDS = 10.0
 _FIRST, _LONGEST = 1.0, 60.0
 _IDLE = 60.0
 _CANCEL_AGAIN = 15.0
 _SEARCH_AGAIN = 60.0
+_SUBMIT, _CANCEL = "submit", "cancel"
 
 
 class Scheduling:
@@ -43,6 +46,10 @@ class Scheduling:
         self._store, self._settings, self._standing, self._clock = store, settings, standing, clock
         self._stopping = stopping
         self._failures = 0
+        self._not_taken = 0
+        self._rests_until = float("-inf")
+        self._troubles: dict[str, str] = {}
+        """What the scheduler did not do, while it may do the rest."""
         self._opened = False
         self._look_at = 0.0
         self._looked_at = float("-inf")
@@ -62,8 +69,11 @@ class Scheduling:
             self._failures += 1
             self._standing.troubled(SCHEDULER, f"The scheduler does not answer: {error}")
             return pause
-        if self._failures:
-            self._failures = 0
+        self._failures = 0
+        trouble = next(iter(self._troubles.values()), None)
+        if trouble is not None:
+            self._standing.troubled(SCHEDULER, trouble)
+        else:
             self._standing.fine(SCHEDULER)
         return wait
 
@@ -87,7 +97,7 @@ class Scheduling:
 
     def _round(self) -> float:
         now = self._clock()
-        waits = [self._submit(now), self._bring(now)]
+        waits = [self._submit_unless_resting(now), self._bring(now)]
         jobs = [execution for execution in self._store.open_executions() if execution.stage in WITH_JOB]
         self._cancel(jobs)
         now = self._clock()
@@ -111,6 +121,23 @@ class Scheduling:
 
     # Submitting
 
+    def _submit_unless_resting(self, now: float) -> float:
+        """A scheduler that takes no jobs may tell all the same how those stand that it has."""
+        rests = self._rests_until - time.monotonic()
+        if rests > 0:
+            return rests
+        try:
+            wait = self._submit(now)
+        except SchedulerUnavailable as error:
+            pause = pause_after(self._not_taken, _FIRST, _LONGEST)
+            self._not_taken += 1
+            self._rests_until = time.monotonic() + pause
+            self._troubles[_SUBMIT] = f"The scheduler takes no jobs: {error}"
+            return pause
+        self._not_taken = 0
+        self._troubles.pop(_SUBMIT, None)
+        return wait
+
     def _submit(self, now: float) -> float:
         # What may be a job already is looked for in any case.
         ready = self._store.due(Stage.SUBMITTING, now, _BATCH)
@@ -118,8 +145,9 @@ class Scheduling:
             ready += self._store.due(Stage.PREPARED, now, _BATCH)
         if ready:
             found = self.scheduler.find([execution.execution_id for execution in ready])
+            begun = time.monotonic()
             for execution in ready:
-                if self._stopping():
+                if self._stopping() or time.monotonic() - begun > _BATCH_SECONDS:
                     return 0.0
                 self._submit_one(execution, found.get(execution.execution_id))
             return 0.0
@@ -151,7 +179,10 @@ class Scheduling:
             self._store.change(key, lambda each: progress.given_up(each, failure, now, said), now)
             tell(execution, "was refused by the scheduler: %s", rejected, level=logging.WARNING)
         except SchedulerUnavailable as error:
-            self._wait_for_its_job(about, self._clock(), f"It was not answered whether it was submitted: {error}")
+            # Others come first next time: what is not answered may be this one's doing.
+            pause = pause_after(about.attempts, _FIRST, _LONGEST)
+            problem = f"It was not answered whether it was submitted: {error}"
+            self._wait_for_its_job(about, self._clock(), problem, pause)
             raise
         except Exception as error:  # a defect of the adapter's, for this one: others are not to wait behind it
             LOG.exception("Execution %s could not be submitted; it is looked for and tried again.", key)
@@ -185,15 +216,24 @@ class Scheduling:
     # Cancelling
 
     def _cancel(self, jobs: Sequence[Execution]) -> None:
-        for execution in jobs:
-            if execution.cancel_at is None or execution.job_id is None:
-                continue
+        """What does not hear is asked again later, and keeps nobody else waiting."""
+        asked = [execution for execution in jobs if execution.cancel_at is not None and execution.job_id is not None]
+        if not asked:
+            self._troubles.pop(_CANCEL, None)
+        for execution in asked:
             again = self._canceled.get(execution.execution_id, float("-inf"))
-            if time.monotonic() >= again:
-                self.scheduler.cancel(execution.job_id)
-                self._canceled[execution.execution_id] = time.monotonic() + _CANCEL_AGAIN
-                self._look_at = 0.0
-                tell(execution, "is being cancelled: job %s.", execution.job_id)
+            if time.monotonic() < again:
+                continue
+            self._canceled[execution.execution_id] = time.monotonic() + _CANCEL_AGAIN
+            try:
+                self.scheduler.cancel(execution.job_id or "")
+            except SchedulerUnavailable as error:
+                self._troubles[_CANCEL] = f"The scheduler does not cancel job {execution.job_id}: {error}"
+                tell(execution, "could not be cancelled now: %s", error, level=logging.WARNING)
+                return
+            self._troubles.pop(_CANCEL, None)
+            self._look_at = 0.0
+            tell(execution, "is being cancelled: job %s.", execution.job_id)
 
     # Watching
 

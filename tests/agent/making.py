@@ -42,6 +42,10 @@ class Moody(LocalScheduler):
         """Whether it keeps silent once it has lost an answer."""
         self.forgets: set[str] = set()
         self.breaks: set[str] = set()
+        self.takes_none_of: set[str] = set()
+        """Executions that it does not take, and gives no answer for."""
+        self.deaf_to: set[str] = set()
+        """Executions whose cancellation it does not hear."""
         self.lent: str | None = None
         """Whose job each number is now, as if the scheduler had begun to count anew; and that job is done."""
         self.polls: list[int] = []
@@ -61,6 +65,8 @@ class Moody(LocalScheduler):
         self._ask()
         if job.key in self.breaks:
             raise ZeroDivisionError("a defect")
+        if job.key in self.takes_none_of:
+            raise SchedulerUnavailable("it takes none now.")
         job_id = super().submit(job)
         self.submitted.append(job.key)
         if self.loses_answers:
@@ -78,4 +84,6 @@ class Moody(LocalScheduler):
 
     def cancel(self, job_id: str) -> None:
         self._ask()
+        if self.deaf_to & {key for key, number in self._keys.items() if number == job_id}:
+            raise SchedulerUnavailable("it does not hear.")
         super().cancel(job_id)

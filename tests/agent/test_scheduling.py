@@ -301,3 +301,62 @@ def test_a_defect_of_the_adapter_for_one_execution_keeps_no_other_back(
         border.wait_for_end(broken)
     assert complete_and_in_order(border.states(broken))
     assert sorted(runs(tmp_path)) == sorted([broken, fine])
+
+
+def test_jobs_are_watched_to_their_end_though_the_scheduler_takes_no_more(
+    border: Border, running: RunAgent, moody: Moody, tmp_path: Path
+) -> None:
+    go = tmp_path / "go"
+    first = border.submit(counted(tmp_path, f"while [ ! -e {go} ]; do sleep 0.05; done"))
+    with running(scheduler=moody):
+        border.wait(lambda: "running" in border.states(first), "it runs")
+        second = border.submit(counted(tmp_path))
+        moody.takes_none_of = {second}
+        border.wait(lambda: border.polls[-1].scheduler_problem is not None, "the server hears of it")
+        assert "takes no jobs" in (border.polls[-1].scheduler_problem or "")
+        go.touch()
+        border.wait_for_end(first)
+        assert border.states(second) == []
+        moody.takes_none_of = set()
+        border.wait_for_end(second)
+        border.wait(lambda: border.polls[-1].scheduler_problem is None, "that is over")
+    assert sorted(runs(tmp_path)) == sorted([first, second])
+
+
+def test_one_that_is_never_answered_keeps_no_other_back(
+    border: Border, running: RunAgent, moody: Moody, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tenure.agent.scheduling._LONGEST", 1.0)
+    poison, *others = (border.submit(counted(tmp_path)) for _ in range(4))
+    moody.takes_none_of = {poison}
+    with running(scheduler=moody):
+        border.wait_for_end(*others)
+        later = border.submit(counted(tmp_path))
+        border.wait_for_end(later)
+        assert border.states(poison) == []
+        moody.takes_none_of = set()
+        border.wait_for_end(poison)
+    assert sorted(runs(tmp_path)) == sorted([poison, *others, later])
+
+
+def test_a_cancellation_that_is_not_heard_keeps_no_other_and_no_end_waiting(
+    border: Border, running: RunAgent, moody: Moody, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tenure.agent.scheduling._CANCEL_AGAIN", 0.5)
+    go = tmp_path / "go"
+    deaf, hears, ends = (
+        border.submit(counted(tmp_path, f"while [ ! -e {go}{number} ]; do sleep 0.05; done")) for number in range(3)
+    )
+    moody.deaf_to = {deaf}
+    with running(scheduler=moody):
+        border.wait(lambda: all("running" in border.states(each) for each in (deaf, hears, ends)), "all run")
+        border.cancel(deaf)
+        border.wait(lambda: border.polls[-1].scheduler_problem is not None, "the server hears of it")
+        border.cancel(hears)
+        Path(f"{go}2").touch()
+        border.wait_for_end(hears, ends)
+        assert border.states(deaf) == ["accepted", "running"]
+        moody.deaf_to = set()
+        border.wait_for_end(deaf)
+    assert border.states(ends)[-1] == "completed"
+    assert [border.last(each).error.code for each in (hears, deaf)] == ["CANCELLED"] * 2  # type: ignore[union-attr]
