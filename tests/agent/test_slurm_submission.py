@@ -134,6 +134,28 @@ def test_a_refusal_stays_a_refusal(site: Site):
     assert site.calls == 1
 
 
+def test_a_job_that_is_there_is_no_refused_one_whatever_sbatch_said(site: Site):
+    site.sbatch("echo 'sbatch: error: Batch job submission failed: Unspecified error' >&2; exit 1")
+    site.known = {"key": "15"}
+    assert site.submit() == "15"
+    site.known = {}
+    with pytest.raises(Rejected, match="Unspecified error"):
+        site.submit()
+
+
+def test_a_refusal_counts_once_slurm_has_said_that_it_has_no_such_job(site: Site):
+    site.sbatch("echo 'sbatch: error: Batch job submission failed: Unspecified error' >&2; exit 1")
+
+    def silent(_: str) -> str | None:
+        raise SchedulerUnavailable("squeue gave no answer")
+
+    with pytest.raises(SchedulerUnavailable, match="squeue"):
+        site.submit(job_of_key=silent)
+    with pytest.raises(Rejected, match="Unspecified error"):
+        site.submit()
+    assert site.calls == 1
+
+
 def test_what_was_not_taken_is_submitted_again(site: Site):
     site.sbatch("echo 'Batch job submission failed: Unable to contact slurm controller (connect failure)' >&2; exit 1")
     with pytest.raises(SchedulerUnavailable, match="Unable to contact"):

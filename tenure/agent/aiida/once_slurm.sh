@@ -19,9 +19,13 @@ for name in ${!SLURM_*}; do
 done
 
 # A submission that Slurm refused leaves a record, without a node, of a job that never was.
-queue=$(squeue --noheader --all --states=all --user="$(id -u)" --format='%i|%T|%N|%k') || exit 75
-found=$(printf '%s\n' "$queue" | awk -F'|' '
-    substr($0, length($1 $2 $3) + 4) == ENVIRON["key"] && !($2 == "FAILED" && $3 == "") { print $1; exit }')
+look() {
+    local queue
+    queue=$(squeue --noheader --all --states=all --user="$(id -u)" --format='%i|%T|%N|%k') || exit 75
+    found=$(printf '%s\n' "$queue" | awk -F'|' '
+        substr($0, length($1 $2 $3) + 4) == ENVIRON["key"] && !($2 == "FAILED" && $3 == "") { print $1; exit }')
+}
+look
 if [ -z "$found" ] && [ -e .tenure-key ]; then
     if kept=$(sacct --noheader --parsable2 --allocations --name="$key" --starttime=now-31days --format=JobIDRaw 2>&1); then
         found=$(printf '%s\n' "$kept" | head --lines=1)
@@ -35,10 +39,14 @@ if [ -z "$found" ]; then
     shift
     said=$("${clean[@]}" sbatch --parsable --comment="$key" "$@" "$script" 9>&-)
     status=$?
-    found=${said%%;*}
-    if [ "$status" -ne 0 ] || [ -z "$found" ]; then
-        printf '%s\n' "$said"
-        exit "$((status ? status : 75))"
+    # A site's plugin may have spoken, too.
+    found=$(printf '%s\n' "$said" | sed --quiet --regexp-extended 's/^([0-9]+)(;.*)?$/\1/p' | head --lines=1)
+    if [ -z "$found" ]; then
+        look # whatever was said, the controller may have taken the job before
+        if [ -z "$found" ]; then
+            printf '%s\n' "$said"
+            exit "$((status ? status : 75))"
+        fi
     fi
 fi
 echo "Submitted batch job $found" | tee -a .tenure-submission

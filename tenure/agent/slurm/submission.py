@@ -46,7 +46,11 @@ def submit(job: JobSpec, programs: Programs, settings: SlurmSettings, job_of_key
     if earlier is None or earlier.outcome in (Outcome.UNKNOWN, Outcome.NOT_TAKEN):
         raise SchedulerUnavailable(f"sbatch: {earlier.why if earlier is not None else 'no answer'}")
     if earlier.outcome is Outcome.REFUSED:
-        raise Rejected(earlier.failure)
+        # Words that nobody foresaw may be the client's own, after the controller had taken the job.
+        found = job_of_key(job.key) or _begun(job.folder)
+        if found is None:
+            raise Rejected(earlier.failure)
+        return found
     return earlier.job_id
 
 

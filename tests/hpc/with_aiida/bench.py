@@ -36,6 +36,12 @@ if [ -e "$trouble/refuse" ]; then
     echo "sbatch: error: Batch job submission failed: Unable to contact slurm controller (connect failure)" >&2
     exit 1
 fi
+if [ -e "$trouble/deny" ]; then
+    rm "$trouble/deny"
+    {sbatch} "$@" >"$trouble/denied"
+    echo "sbatch: error: Batch job submission failed: Unspecified error" >&2
+    exit 1
+fi
 {sbatch} "$@"
 status=$?
 if [ -e "$trouble/kill" ]; then
@@ -62,7 +68,9 @@ class Site:
 
     @property
     def trouble(self) -> Path:
-        """A file ``refuse`` in it keeps sbatch from submitting; ``kill`` kills who would hear of the next number."""
+        """A file ``refuse`` in it keeps sbatch from submitting; ``kill`` kills who would hear of the next number, and ``deny``
+        has it say that the next job, which is there, is refused.
+        """
         return self.folder / "trouble"
 
     def settings(self, computer: str = "cluster") -> AiidaSettings:

@@ -39,6 +39,19 @@ def test_a_worker_killed_before_it_notes_the_number_finds_the_job_again(bench: A
     assert bench.site.jobs(job.key) == [number]
 
 
+def test_a_job_that_sbatch_says_is_refused_and_that_is_there_is_taken(bench: AiidaBench):
+    (bench.site.trouble / "deny").touch()
+    job = bench.job("true")
+    job_id = bench.scheduler.submit(job)
+
+    end = bench.end_of(job_id)
+    until(lambda: process_of(bench, job_id).ended)
+
+    (number,) = bench.site.jobs(job.key)
+    assert (bench.site.trouble / "denied").read_text().strip() == number
+    assert (end.phase, end.slurm_job_id, process_of(bench, job_id).job_id) == (Phase.COMPLETED, number, number)
+
+
 def test_workers_killed_at_any_time_and_a_daemon_killed_whole_lose_nothing(bench: AiidaBench):
     first = bench.job("while [ ! -e go ]; do sleep 0.1; done")
     running = bench.scheduler.submit(first)
