@@ -24,7 +24,10 @@ PREFIX = "/api/v1/remote"
 _CONNECT = 10.0
 _AGAIN = frozenset({408, 425, 429})
 _CREDENTIAL = frozenset({401, 403})
+#: What a whole request is answered for who sends it, or when.
+_ABOUT_THE_SENDER = _AGAIN | {401}
 _LONGEST_WAIT = 3600.0
+_BETWEEN = "Something between this node and the server answered."
 
 
 class Fate(StrEnum):
@@ -111,16 +114,24 @@ class Door:
             response = await self._post("/events", body, self._answer)
         except StoreUnavailable as error:
             return Answer(Fate.AGAIN, error.message, reached=False)
-        return _answer(response.status_code, response.content, response.headers.get("retry-after"))
+        answer = _answer(response.status_code, response.content, response.headers.get("retry-after"))
+        if answer.fate is Fate.DELIVERED and _event_id(response.content) != _event_id(body):
+            return Answer(Fate.AGAIN, f"{response.status_code}, but no acknowledgement of Tenure's. {_BETWEEN}")
+        return answer
 
-    async def send_many(self, bodies: Sequence[str]) -> list[Answer]:
-        """Send events of as many executions in one request; an answer for each, in their order."""
+    async def send_many(self, bodies: Sequence[str]) -> list[Answer] | None:
+        """Send events of as many executions in one request; an answer for each, in their order.
+
+        None where the request as a whole is not taken, which says nothing of any event: each is to go alone.
+        """
         content = '{"events":[' + ",".join(bodies) + "]}"
         try:
             response = await self._post("/events/batch", content, self._answer)
         except StoreUnavailable as error:
             return [Answer(Fate.AGAIN, error.message, reached=False)] * len(bodies)
         if not response.is_success:
+            if 400 <= response.status_code < 500 and response.status_code not in _ABOUT_THE_SENDER:
+                return None
             answer = _answer(response.status_code, response.content, response.headers.get("retry-after"))
             return [answer] * len(bodies)
         try:
@@ -167,7 +178,29 @@ def _answer(status: int, content: bytes, retry_after: str | None) -> Answer:
     wait = _seconds(retry_after, problem)
     if status >= 500 or status in _AGAIN or 300 <= status < 400:
         return Answer(Fate.AGAIN, said, wait)
-    return Answer(Fate.BARRED if status == httpx.codes.UNAUTHORIZED else Fate.REFUSED, said)
+    if status == httpx.codes.UNAUTHORIZED:
+        return Answer(Fate.BARRED, said)
+    if not _is_ours(content):
+        return Answer(Fate.AGAIN, f"{said} {_BETWEEN}", wait)
+    return Answer(Fate.REFUSED, said)
+
+
+def _is_ours(content: bytes) -> bool:
+    """Whether the server itself refuses: it says so with a code. A proxy that is being set up, or that forbids, has none."""
+    try:
+        problem = from_json(content)
+    except ValueError:
+        return False
+    return isinstance(problem, dict) and isinstance(problem.get("code"), str)
+
+
+def _event_id(document: str | bytes) -> object:
+    """The id in an event, or in its acknowledgement."""
+    try:
+        event = from_json(document)
+    except ValueError:
+        return None
+    return event.get("event_id") if isinstance(event, dict) else None
 
 
 def _of_result(result: dict[str, Any]) -> Answer:

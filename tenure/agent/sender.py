@@ -62,7 +62,9 @@ class Sender:
     async def _sent(self, due: list[OutboxEvent]) -> list[Answer]:
         if len(due) > _FEW * self._settings.at_once:
             # One event of each execution: what became of it is known before the next one leaves.
-            return await self._door.send_many([event.body for event in due])
+            answers = await self._door.send_many([event.body for event in due])
+            if answers is not None:
+                return answers
         room = asyncio.Semaphore(self._settings.at_once)
 
         async def send(event: OutboxEvent) -> Answer:

@@ -219,6 +219,37 @@ def test_an_answer_that_is_none_is_no_acknowledgement(border: Border, running: R
     assert border.states(execution) == ["accepted", "running", "completed"]
 
 
+def test_what_something_in_between_says_is_neither_an_acknowledgement_nor_a_refusal(
+    border: Border, running: RunAgent, settings: AgentSettings, tmp_path: Path
+) -> None:
+    answers: list[tuple[int, Any]] = [
+        (200, "<html>Please sign in</html>"), (200, {}), (204, None), (403, "<html>Forbidden</html>"),
+        (404, "default backend - 404"), (413, "<html>Request Entity Too Large</html>"), (400, {"message": "no route"}),
+    ]  # fmt: skip
+    border.trouble = lambda path, _: answers.pop() if answers and path.endswith("/events") else None
+    execution = border.submit(script(tmp_path, "true"))
+    with running():
+        border.wait(lambda: look(settings.folder).events == {"delivered": 3}, "all is acknowledged")
+    assert answers == []
+    assert border.states(execution) == ["accepted", "running", "completed"]
+
+
+def test_a_batch_that_is_not_taken_as_a_whole_goes_one_by_one(
+    border: Border, running: RunAgent, settings: AgentSettings, tmp_path: Path
+) -> None:
+    border.trouble = lambda path, _: unavailable() if "/events" in path else None
+    uri = script(tmp_path, "true")
+    executions = [border.submit(uri) for _ in range(20)]
+    with running():
+        border.wait(lambda: look(settings.folder).events.get("waiting") == 60, "all have ended and nobody knows")
+    border.trouble = lambda path, _: (413, "too large") if path.endswith("/batch") else None
+    border.requests.clear()
+    with running():
+        border.wait(lambda: look(settings.folder).events == {"delivered": 60}, "all is acknowledged")
+    assert any(path.endswith("/batch") for path in border.requests)
+    assert all(border.states(each) == ["accepted", "running", "completed"] for each in executions)
+
+
 def test_of_two_agents_of_a_node_the_second_one_stops(border: Border, running: RunAgent, tmp_path: Path) -> None:
     with running(settings_for(tmp_path / "first", border.url)):
         border.wait(lambda: len(border.agents) == 1, "the first polls")
