@@ -34,6 +34,10 @@ _SEARCH_AGAIN = 60.0
 _SUBMIT, _CANCEL = "submit", "cancel"
 
 
+class _NotTaken(SchedulerUnavailable):
+    """What was submitted is not known to have been taken."""
+
+
 class Scheduling:
     """Driven by the agent: ``open`` until it is true, then ``round`` again and again."""
 
@@ -132,7 +136,8 @@ class Scheduling:
             pause = pause_after(self._not_taken, _FIRST, _LONGEST)
             self._not_taken += 1
             self._rests_until = time.monotonic() + pause
-            self._troubles[_SUBMIT] = f"The scheduler takes no jobs: {error}"
+            taken = "takes no jobs" if isinstance(error, _NotTaken) else "does not answer"
+            self._troubles[_SUBMIT] = f"The scheduler {taken}: {error}"
             return pause
         self._not_taken = 0
         self._troubles.pop(_SUBMIT, None)
@@ -183,7 +188,7 @@ class Scheduling:
             pause = pause_after(about.attempts, _FIRST, _LONGEST)
             problem = f"It was not answered whether it was submitted: {error}"
             self._wait_for_its_job(about, self._clock(), problem, pause)
-            raise
+            raise _NotTaken(str(error)) from error
         except Exception as error:  # a defect of the adapter's, for this one: others are not to wait behind it
             LOG.exception("Execution %s could not be submitted; it is looked for and tried again.", key)
             pause = pause_after(about.attempts, _FIRST, _LONGEST)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
+import os
 import time
 from pathlib import Path
 
 import pytest
 
-from tenure.agent.scheduler import SchedulerUnavailable
+from tenure.agent.scheduler import Phase, SchedulerUnavailable
 from tenure.agent.slurm import SlurmScheduler, SlurmSettings, accounting
 from tenure.agent.slurm.command import Programs
 
@@ -57,7 +59,7 @@ def test_a_cancel_of_what_has_ended_is_no_error_and_any_other_failure_is_one(bin
 
 
 def test_a_row_of_accounting_that_nobody_closed_is_no_answer_and_an_ended_one_is(bin_folder: Path):
-    told = Path(__file__).parents[1] / "hpc" / "data" / "sacct.txt"
+    told = Path(__file__).parents[1] / "hpc" / "data" / "slurm-22.05" / "sacct.txt"
     _program(
         bin_folder, "sacct", f'echo "$@" >{bin_folder}/asked; echo $SLURM_TIME_FORMAT >>{bin_folder}/asked; cat {told}'
     )
@@ -68,10 +70,27 @@ def test_a_row_of_accounting_that_nobody_closed_is_no_answer_and_an_ended_one_is
     assert {"exit-3", "node-failed"} <= found
     assert not {"running", "requeued", "suspended", "longer-than-allowed"} & found
     asked = (bin_folder / "asked").read_text()
-    assert "-X -P -D --noheader" in asked
+    assert "-X -P -D --federation --noheader" in asked
     assert "--jobs=16,3" in asked
     assert asked.endswith("%s\n")
     assert {record.name for record in accounting.of_keys(programs, ["running"], days=3)} >= {"running", "requeued"}
+
+
+def test_where_accounting_is_away_what_the_controller_knows_is_told_and_the_rest_is_unknown(bin_folder: Path):
+    told = {"jobs": [{"job_id": 1, "name": "a", "job_state": "RUNNING", "user_id": os.geteuid()}], "errors": []}
+    _program(bin_folder, "squeue", f"echo '{json.dumps(told)}'")
+    _program(bin_folder, "scontrol", "echo 'AccountingStorageType   = accounting_storage/slurmdbd'")
+    _program(
+        bin_folder, "sacct", "echo 'sacct: error: Problem talking to the database: Connection refused' >&2; exit 1"
+    )
+    for name in ("sbatch", "scancel"):
+        _program(bin_folder, name, "exit 1")
+    scheduler = SlurmScheduler(SlurmSettings(programs=bin_folder))
+    scheduler.open()
+
+    assert {number: each.phase for number, each in scheduler.poll(["1", "2"]).items()} == {"1": Phase.RUNNING}
+    with pytest.raises(SchedulerUnavailable, match="talking to the database"):
+        scheduler.find(["b"])  # whether there is such a job cannot be said: none may be submitted
 
 
 def _program(folder: Path, name: str, does: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -81,7 +82,9 @@ class SlurmScheduler:
         return number
 
     def poll(self, job_ids: Collection[str]) -> dict[str, JobStatus]:
-        """How these jobs stand. Raises SchedulerUnavailable."""
+        """How these jobs stand. Raises SchedulerUnavailable where the controller does not answer; where only accounting does
+        not, what the controller has forgotten is unknown.
+        """
         if not job_ids:
             return {}
         wanted = set(job_ids)
@@ -91,8 +94,9 @@ class SlurmScheduler:
             found |= self._by_number(self._completed(lambda record: record.job_id in forgotten), forgotten)
             forgotten -= set(found)
         if forgotten and self._accounting:
-            rows = accounting.ended(self._programs, forgotten, self._settings.accounting_days)
-            found |= self._by_number(rows, forgotten)
+            with suppress(SchedulerUnavailable):  # ``find`` will tell of it; the other jobs do not wait for a database
+                rows = accounting.ended(self._programs, forgotten, self._settings.accounting_days)
+                found |= self._by_number(rows, forgotten)
         return {
             number: replace(status(record), key=self._keys.of(number) or record.name)
             for number, record in found.items()
