@@ -22,7 +22,7 @@ _PLACES: list[dict[str, Any]] = [
      "icon": "M9 11a3.5 3.5 0 1 0 0-7 3.5 3.5 0 0 0 0 7ZM3 20c0-4 3-6 6-6s6 2 6 6M16 5a3.5 3.5 0 0 1 0 6M18 14.5c2 .8 3 2.8 3 5.5"},
     {"key": "leases", "label": "Leases", "href": places.LEASES, "letter": "l",
      "icon": "M12 21a8 8 0 1 0 0-16 8 8 0 0 0 0 16ZM12 9v4l3 2M10 2h4"},
-    {"key": "events", "label": "Events", "href": places.SUBSCRIPTIONS, "letter": "e", "needs": Permission.ADMINISTER,
+    {"key": "events", "label": "Events", "href": places.SUBSCRIPTIONS, "letter": "e", "needs": Permission.OPERATE,
      "about": "Events: subscriptions and what they gave up",
      "icon": "M4 18.5a1.5 1.5 0 1 0 3 0 1.5 1.5 0 0 0-3 0ZM4 11a9 9 0 0 1 9 9M4 4a16 16 0 0 1 16 16"},
 ]  # fmt: skip

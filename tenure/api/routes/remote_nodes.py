@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Path, Request
 
 from tenure.api.answers import Answer, answered
-from tenure.api.authentication import Admin, GatewayOf, NodeIdentity, still_proved
+from tenure.api.authentication import Admin, GatewayOf, NodeIdentity, Observer, still_proved
 from tenure.api.body import JsonRoute
 from tenure.api.gateway import Gateway
 from tenure.api.hanging_up import hung_up
@@ -30,13 +30,13 @@ Node = Annotated[NodeName, Path(alias="node", description="The name of a managem
 
 
 @router.get("/nodes", operation_id="list_nodes", summary="All management nodes", response_model=Page[NodeShown])
-async def list_nodes(identity: Admin, gateway: GatewayOf) -> Answer:
+async def list_nodes(identity: Observer, gateway: GatewayOf) -> Answer:
     """By name. There are few: they come on one page."""
     return await answered(gateway, identity, nodes.nodes, shown=lambda rows: {"items": public(rows), "next": None})
 
 
 @router.get("/nodes/{node}", operation_id="get_node", summary="One management node", response_model=NodeShown)
-async def get_node(node: Node, identity: Admin, gateway: GatewayOf) -> Answer:
+async def get_node(node: Node, identity: Observer, gateway: GatewayOf) -> Answer:
     """Its definition, and what its last poll said."""
     return await answered(gateway, identity, lambda caller: nodes.node_named(caller, node))
 

@@ -8,7 +8,7 @@ from fastapi import APIRouter, Path, Query
 
 from tenure.api import cursor
 from tenure.api.answers import Answer, answered
-from tenure.api.authentication import Admin, GatewayOf
+from tenure.api.authentication import Admin, GatewayOf, Operator
 from tenure.api.body import JsonRoute
 from tenure.api.schemas.guards import IdempotencyKeyHeader
 from tenure.api.schemas.page import CursorParameter, Limit, Page, page
@@ -43,7 +43,7 @@ Named = Annotated[Name, Path(alias="name", description="The name of a subscripti
 
 @router.get("/subscriptions", operation_id="list_subscriptions", summary="All subscriptions",
             response_model=Page[Standing])  # fmt: skip
-async def list_subscriptions(identity: Admin, gateway: GatewayOf) -> Answer:
+async def list_subscriptions(identity: Operator, gateway: GatewayOf) -> Answer:
     """By name, with how far each has come. There are few: they come on one page."""
     return await answered(
         gateway, identity, subscriptions.subscriptions, shown=lambda rows: {"items": public(rows), "next": None}
@@ -52,14 +52,14 @@ async def list_subscriptions(identity: Admin, gateway: GatewayOf) -> Answer:
 
 @router.get("/subscriptions/{name}", operation_id="get_subscription", summary="One subscription",
             response_model=Standing)  # fmt: skip
-async def get_subscription(name: Named, identity: Admin, gateway: GatewayOf) -> Answer:
+async def get_subscription(name: Named, identity: Operator, gateway: GatewayOf) -> Answer:
     """How far it has come, and how its receiver stands."""
     return await answered(gateway, identity, lambda caller: subscriptions.subscription(caller, name))
 
 
 @router.get("/subscriptions/{name}/deliveries", operation_id="list_failed_deliveries", summary="What failed of late",
             response_model=Deliveries)  # fmt: skip
-async def list_failed_deliveries(name: Named, identity: Admin, gateway: GatewayOf, limit: Limit = 50) -> Answer:
+async def list_failed_deliveries(name: Named, identity: Operator, gateway: GatewayOf, limit: Limit = 50) -> Answer:
     """The latest attempts to deliver that failed, newest first."""
     return await answered(
         gateway, identity, lambda caller: subscriptions.failed_deliveries(caller, name, limit),
@@ -70,7 +70,7 @@ async def list_failed_deliveries(name: Named, identity: Admin, gateway: GatewayO
 @router.get("/subscriptions/{name}/dead-letters", operation_id="list_event_dead_letters", summary="What it gave up",
             response_model=Page[EventDeadLetterShown])  # fmt: skip
 async def list_event_dead_letters(
-    name: Named, identity: Admin, gateway: GatewayOf,
+    name: Named, identity: Operator, gateway: GatewayOf,
     open_only: Annotated[bool, Query(description="Without those that were resolved.")] = True,
     limit: Limit = 50, cursor_: CursorParameter = None,
 ) -> Answer:  # fmt: skip
@@ -86,7 +86,7 @@ async def list_event_dead_letters(
 
 @router.get("/subscriptions/{name}/why", operation_id="explain_subscription", summary="Why a subscription does not send",
             response_model=SubscriptionReasons)  # fmt: skip
-async def explain_subscription(name: Named, identity: Admin, gateway: GatewayOf) -> Answer:
+async def explain_subscription(name: Named, identity: Operator, gateway: GatewayOf) -> Answer:
     """Every reason for which its events wait, with evidence and what can be done."""
     return await answered(
         gateway, identity, lambda caller: explaining.explain_subscription(caller, name),
@@ -97,7 +97,7 @@ async def explain_subscription(name: Named, identity: Admin, gateway: GatewayOf)
 @router.get("/subscriptions/{name}/waiting", operation_id="list_waiting_events", summary="The events that it waits for",
             response_model=Page[WaitingShown])  # fmt: skip
 async def list_waiting_events(
-    name: Named, identity: Admin, gateway: GatewayOf, limit: Limit = 50, cursor_: CursorParameter = None
+    name: Named, identity: Operator, gateway: GatewayOf, limit: Limit = 50, cursor_: CursorParameter = None
 ) -> Answer:
     """By their place in the ledger: each with what failed, what its receiver answered last, and when it is tried again."""
     bound = ("waiting-events", name)
@@ -195,7 +195,7 @@ async def test_subscription(
 @router.post("/actions/redeliver-event", operation_id="redeliver_event", summary="Send once more what was given up",
              response_model=EventDeadLetterShown)  # fmt: skip
 async def redeliver_event(
-    body: RedeliverBody, identity: Admin, gateway: GatewayOf, idempotency_key: IdempotencyKeyHeader = None
+    body: RedeliverBody, identity: Operator, gateway: GatewayOf, idempotency_key: IdempotencyKeyHeader = None
 ) -> Answer:
     """Beside its thread, which has gone on. Where it fails again, there is a new dead letter."""
     key = body.keyed(idempotency_key)
@@ -210,7 +210,7 @@ async def redeliver_event(
 @router.post("/actions/ignore-event", operation_id="ignore_event", summary="Send no more what was given up",
              response_model=EventDeadLetterShown)  # fmt: skip
 async def ignore_event(
-    body: IgnoreBody, identity: Admin, gateway: GatewayOf, idempotency_key: IdempotencyKeyHeader = None
+    body: IgnoreBody, identity: Operator, gateway: GatewayOf, idempotency_key: IdempotencyKeyHeader = None
 ) -> Answer:
     """A decision, kept with its reason."""
     key = body.keyed(idempotency_key)
@@ -225,7 +225,7 @@ async def ignore_event(
 @router.post("/actions/give-up-event", operation_id="give_up_event", summary="Give up an event that waits",
              response_model=GivenUpShown, status_code=202)  # fmt: skip
 async def give_up_event(
-    body: GiveUpBody, identity: Admin, gateway: GatewayOf, idempotency_key: IdempotencyKeyHeader = None
+    body: GiveUpBody, identity: Operator, gateway: GatewayOf, idempotency_key: IdempotencyKeyHeader = None
 ) -> Answer:
     """Kept with its reason at once; the relay dead-letters the event at its next turn, and what waits behind it goes on."""
     key = body.keyed(idempotency_key)

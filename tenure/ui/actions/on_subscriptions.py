@@ -118,7 +118,7 @@ def give_up(visitor: Visitor, name: str, event: str) -> Action:
 
     async def perform(values: Values, key: str) -> Done:
         await visitor.act(
-            Permission.ADMINISTER,
+            Permission.OPERATE,
             lambda caller: waiting.give_up(caller, name, event, values["reason"].strip(), idempotency_key=key),
         )
         return Done(f"{event} is given up at the relay's next turn.")
@@ -155,7 +155,7 @@ def _resolve(
         refused: list[str] = []
         for uid, told in names.items():
             try:
-                await visitor.act(Permission.ADMINISTER, lambda caller, uid=uid: operation(caller, uid, f"{key}:{uid}"))  # type: ignore[misc]
+                await visitor.act(Permission.OPERATE, lambda caller, uid=uid: operation(caller, uid, f"{key}:{uid}"))  # type: ignore[misc]
             except TenureError as error:
                 if len(names) == 1:
                     raise

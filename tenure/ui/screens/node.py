@@ -7,7 +7,6 @@ from typing import Any
 
 from tenure.engine.caller import Caller
 from tenure.model.fact import Fact
-from tenure.model.roles import Permission
 from tenure.remote.engine.nodes import NodeStanding, node_named
 from tenure.remote.model.names import queue_key_of
 from tenure.remote.model.node import NodeQueue
@@ -40,7 +39,7 @@ class NodeScreen(Screen):
     async def load(self) -> None:
         """The node, its facts, what its queue holds."""
         self._pages: ThreadPages = getattr(self, "_pages", ThreadPages())
-        self._seen, self._facts = await self.visitor.read(self._read, Permission.ADMINISTER)
+        self._seen, self._facts = await self.visitor.read(self._read)
         key = queue_key_of(self._seen.node.name)
         self._counts = (await self.visitor.counts([key])).get(key)
         self.title = self._seen.node.name

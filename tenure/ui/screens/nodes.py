@@ -9,7 +9,6 @@ from typing import Any
 from tenure.engine import clock
 from tenure.engine.caller import Caller
 from tenure.model.fact import Fact
-from tenure.model.roles import Permission
 from tenure.remote.engine import nodes
 from tenure.remote.model.names import queue_key_of
 from tenure.remote.rows import NodeRow
@@ -17,8 +16,8 @@ from tenure.store.operation import Op
 from tenure.ui import cells, places
 from tenure.ui.components.heading import Heading
 from tenure.ui.components.listing import Listing
+from tenure.ui.components.tabs import REMOTE, tabs
 from tenure.ui.screen import Screen
-from tenure.ui.screens.submissions import show_tabs
 
 _COLUMNS = [
     {"key": "node", "label": "Node"}, {"key": "state", "label": "State"}, {"key": "poll", "label": "Last poll"},
@@ -40,13 +39,13 @@ class Nodes(Screen):
 
     async def load(self) -> None:
         """Nodes, the time to judge their polls by, and what their queues hold."""
-        self._nodes, self._now = await self.visitor.read(_read, Permission.ADMINISTER)
+        self._nodes, self._now = await self.visitor.read(_read)
         self._counts = await self.visitor.counts([queue_key_of(node.name) for node in self._nodes])
 
     def build(self) -> None:
         """The list."""
         Heading(title=self.title)
-        show_tabs(self.visitor, places.NODES)
+        tabs("Remote", REMOTE, places.NODES)
         self._listing = Listing(label=self.title, columns=_COLUMNS, rows=[], empty=_EMPTY, walk=True, selected=[])
 
     def update(self) -> None:

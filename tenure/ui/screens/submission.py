@@ -107,7 +107,7 @@ class SubmissionScreen(Screen):
     def update(self) -> None:
         """Show what was read."""
         seen, row = self._seen, self._seen.row
-        marks = [cells.state(row.projection_state), node(self.visitor, row.node_name)]
+        marks = [cells.state(row.projection_state), node(row.node_name)]
         if row.projection_round > 1:
             marks.append(cells.text(f"round {row.projection_round}"))
         self._heading.show(
@@ -176,7 +176,7 @@ def _about(visitor: Visitor, seen: _Seen) -> list[dict[str, Any]]:
         ("Job", cells.mono(row.job_id)),
         ("Workspace", cells.mono(row.workspace_id)),
         ("Subject", cells.subject(row.subject, sub=str(seen.standing.situation.thread.envelope.state).lower().replace("_", " "))),
-        ("Node", node(visitor, row.node_name)),
+        ("Node", node(row.node_name)),
         ("Queue", cells.queue(queue_key_of(row.node_name))),
         ("Submitted", cells.since(row.accepted_at)),
         ("By", cells.mono(asked.get("user_id"))),

@@ -7,7 +7,6 @@ from typing import Any
 
 from tenure.engine.caller import Caller
 from tenure.model.fact import Fact
-from tenure.model.roles import Permission
 from tenure.remote.engine import nodes, reading
 from tenure.remote.engine.remote import remote_of
 from tenure.remote.model.fields import ProjectionState
@@ -21,7 +20,6 @@ from tenure.ui.components.listing import Listing
 from tenure.ui.components.tabs import REMOTE, tabs
 from tenure.ui.screen import Screen
 from tenure.ui.screens.paging import PAGE, Pages
-from tenure.ui.visitor import Visitor
 
 _COLUMNS = [
     {"key": "submission", "label": "Submission", "align": "tight"}, {"key": "state", "label": "State"},
@@ -72,7 +70,7 @@ class Submissions(Screen):
     def build(self) -> None:
         """What narrows the list, and the list."""
         Heading(title=self.title)
-        show_tabs(self.visitor, places.SUBMISSIONS)
+        tabs("Remote", REMOTE, places.SUBMISSIONS)
         self._filters = Filters(label="Narrow the list", fields=[], values={})
         self._filters.when("change", self._narrow)
         self._listing = Listing(label=self.title, columns=_COLUMNS, rows=[], empty=_NONE, walk=True, selected=[])
@@ -116,17 +114,10 @@ class Submissions(Screen):
             "key": name, "name": name, "href": places.submission(row.uid),
             "cells": [
                 cells.mono(name, href=places.submission(row.uid)), state(row), cells.mono(row.job_id),
-                cells.mono(row.workspace_id), node(self.visitor, row.node_name), _scheduled(newest),
+                cells.mono(row.workspace_id), node(row.node_name), _scheduled(newest),
                 cells.since(row.accepted_at), cells.since(row.projected_at),
             ],
         }  # fmt: skip
-
-
-def show_tabs(visitor: Visitor, current: str) -> None:
-    """Submissions, and for admins the nodes."""
-    views = [view for view in REMOTE if view[0] != places.NODES or visitor.may(Permission.ADMINISTER)]
-    if len(views) > 1:
-        tabs("Remote", views, current)
 
 
 def state(row: SubmissionRow) -> cells.Cell:
@@ -137,9 +128,9 @@ def state(row: SubmissionRow) -> cells.Cell:
     return cells.state(row.projection_state, sub="accepted" if source == "accepted" else None)
 
 
-def node(visitor: Visitor, name: str) -> cells.Cell:
-    """A management node by its name, which leads to it for those who may see it."""
-    return cells.mono(name, href=places.node(name) if visitor.may(Permission.ADMINISTER) else None)
+def node(name: str) -> cells.Cell:
+    """A management node by its name, which leads to it."""
+    return cells.mono(name, href=places.node(name))
 
 
 def _scheduled(row: ExecutionRow | None) -> cells.Cell:

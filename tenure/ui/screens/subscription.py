@@ -87,7 +87,7 @@ class SubscriptionScreen(Screen):
         self._thread: ThreadPages = getattr(self, "_thread", ThreadPages())
         self._chosen: dict[str, str] = getattr(self, "_chosen", {"letters": "open"})
         self._selected: set[str] = getattr(self, "_selected", set())
-        self._seen: _Seen = await self.visitor.read(self._read, Permission.ADMINISTER)
+        self._seen: _Seen = await self.visitor.read(self._read, Permission.OPERATE)
         self.title = self._seen.standing.subscription.name
 
     def _read(self, caller: Caller) -> Op[_Seen]:
@@ -205,10 +205,10 @@ class SubscriptionScreen(Screen):
                 self.visitor,
                 "redeliver",
                 f"Send once more{suffix and ':' + suffix}",
-                Permission.ADMINISTER,
+                Permission.OPERATE,
                 unless=none,
             ),
-            button(self.visitor, "ignore", f"Ignore{suffix}", Permission.ADMINISTER, unless=none),
+            button(self.visitor, "ignore", f"Ignore{suffix}", Permission.OPERATE, unless=none),
         ]
 
     def _act(self, name: str) -> None:
@@ -237,7 +237,7 @@ class SubscriptionScreen(Screen):
             else None
         )
         act = button(
-            self.visitor, "give-up", "Give up", Permission.ADMINISTER, tone="danger",
+            self.visitor, "give-up", "Give up", Permission.OPERATE, tone="danger",
             unless="It is to be given up already." if given_up else None,
         )  # fmt: skip
         return {

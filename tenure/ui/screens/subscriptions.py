@@ -35,7 +35,7 @@ class Subscriptions(Screen):
 
     async def load(self) -> None:
         """Each with how far it has come."""
-        self._standings = await self.visitor.read(ledger.subscriptions, Permission.ADMINISTER)
+        self._standings = await self.visitor.read(ledger.subscriptions, Permission.OPERATE)
 
     def build(self) -> None:
         """The list."""
