@@ -1,6 +1,7 @@
 """One PostgreSQL for the whole run, and a database of its own for each test that asks for one.
 
-It is the embedded one, or that of ``TENURE_TEST_DSN`` (a superuser's), so that other versions can be tried.
+It is the embedded one. So that other versions can be tried, it is one of the installation in ``TENURE_TEST_POSTGRES``
+(such as ``/usr/lib/postgresql/15``), or that of ``TENURE_TEST_DSN`` (a superuser's).
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from tenure.embedded import Cluster
 from tenure.embedded.account import account_for
 from tenure.embedded.dsn import over_socket, with_database
 from tenure.store.postgres.migrate import migrate
-from tests import sharing
+from tests import other_postgres, sharing
 from tests.figures import Figures, tell  # noqa: F401 - a fixture
 
 _numbers = itertools.count(1)
@@ -107,20 +108,34 @@ def _let_go_of_what_killed_runs_left() -> None:
 def pg_cluster(short_folder: Path, quick_folder: Path) -> Iterator[Cluster]:
     """The running server that all tests share. Tests that stop or harm a server make their own: ``make_cluster``."""
     cluster = Cluster(quick_folder / "shared", fallbacks=[short_folder / "lib"])
-    with psycopg.connect(cluster.start(), autocommit=True) as connection:
-        # Nobody needs this data after a power cut; databases are made and dropped by the hundred, and hold little.
-        for setting in ("fsync", "full_page_writes", "autovacuum", "jit"):
-            connection.execute(sql.SQL("alter system set {} = off").format(sql.Identifier(setting)))
-        connection.execute("select pg_reload_conf()")
+    _make_light(cluster.start())
     yield cluster
     cluster.stop("immediate")
 
 
+def _make_light(dsn: str) -> None:
+    """Nobody needs this data after a power cut; databases are made and dropped by the hundred, and hold little."""
+    with psycopg.connect(dsn, autocommit=True) as connection:
+        for setting in ("fsync", "full_page_writes", "autovacuum", "jit"):
+            connection.execute(sql.SQL("alter system set {} = off").format(sql.Identifier(setting)))
+        connection.execute("select pg_reload_conf()")
+
+
 @pytest.fixture(scope="session")
-def pg_server(request: pytest.FixtureRequest) -> str:
+def pg_server(request: pytest.FixtureRequest) -> Iterator[str]:
     """The DSN of a superuser on the shared server."""
-    given = os.environ.get("TENURE_TEST_DSN")
-    return given if given else str(request.getfixturevalue("pg_cluster").dsn)
+    if given := os.environ.get("TENURE_TEST_DSN"):
+        yield given
+    elif programs := os.environ.get("TENURE_TEST_POSTGRES"):
+        with other_postgres.started(Path(programs), request.getfixturevalue("quick_folder") / "other") as dsn:
+            _make_light(dsn)
+            yield dsn
+    else:
+        yield str(request.getfixturevalue("pg_cluster").dsn)
+
+
+def _embedded() -> bool:
+    return not {"TENURE_TEST_DSN", "TENURE_TEST_POSTGRES"} & set(os.environ)
 
 
 @pytest.fixture
@@ -183,7 +198,7 @@ def fresh_database(admin: psycopg.Connection, server: str, template: str) -> Ite
 @pytest.fixture(scope="session")
 def psql(request: pytest.FixtureRequest) -> Callable[[str, str], str]:
     """Runs a script with the psql that belongs to the server: ``psql(dsn, script)`` gives what it printed."""
-    if os.environ.get("TENURE_TEST_DSN"):
+    if not _embedded():
         program = shutil.which("psql") or pytest.skip("psql is not installed")
     else:
         program = request.getfixturevalue("pg_cluster").installation.program("psql")
@@ -198,7 +213,7 @@ def psql(request: pytest.FixtureRequest) -> Callable[[str, str], str]:
 @pytest.fixture(scope="session")
 def pooled(request: pytest.FixtureRequest, short_folder: Path) -> Iterator[Callable[[str], str]]:
     """Turns a DSN of the shared server into one that goes through PgBouncer in transaction mode."""
-    if os.environ.get("TENURE_TEST_DSN"):
+    if not _embedded():
         pytest.skip("PgBouncer is put before the embedded server only")
     program = shutil.which("pgbouncer", path=f"{os.environ['PATH']}:/usr/sbin")
     if program is None:
