@@ -7,12 +7,13 @@ PYTEST_ARGS ?=
 WORKERS ?= 2
 SLURM := munge slurmctld slurmd slurm-client slurm-wlm-basic-plugins
 
-.PHONY: help demo demo-hpc test test-hpc test-slurm test-aiida lint format types imports security check bench crashes mutants lock clean
+.PHONY: help demo demo-hpc test test-postgres test-hpc test-slurm test-aiida lint format types imports security check bench crashes mutants lock clean
 
 help:
 	@echo "make demo    install Tenure in .venv and run the demonstration"
 	@echo "make demo-hpc  the same for clusters: run the demonstration on a real Slurm (Debian; installs it where it may)"
 	@echo "make test    install the test tools in .venv and run the tests (PYTEST_ARGS='-k name' to choose)"
+	@echo "make test-postgres  migrations, law and conformance on each other PostgreSQL that is installed (15 or newer)"
 	@echo "make test-hpc  the tests on a real Slurm (Debian; installs it where it may)"
 	@echo "make check   lint, types, import rules and security rules"
 	@echo "make format  let ruff rewrite the code"
@@ -50,11 +51,21 @@ tests/ui/node_modules/.stamp: tests/ui/package-lock.json
 	@if command -v npm >/dev/null; then npm ci --prefix tests/ui --silent && touch $@; fi
 
 # What was compiled is kept, whatever the caller's shell says: each test of a command or a worker starts Python anew.
-test test-slurm test-aiida: export PYTHONDONTWRITEBYTECODE :=
+test test-postgres test-slurm test-aiida: export PYTHONDONTWRITEBYTECODE :=
 
 test: .venv/.dev tests/ui/node_modules/.stamp
 	@bash tools/system-packages.sh pgbouncer chromium
 	$(BIN)/python -m pytest -n $(WORKERS) -m "not hpc" $(PYTEST_ARGS)
+
+# A short look at the versions of PostgreSQL that this host has beside the embedded one; POSTGRES names others.
+POSTGRES ?= $(patsubst %/bin/initdb,%,$(wildcard /usr/lib/postgresql/*/bin/initdb))
+SHORT_LOOK := tests/store/test_migrations.py tests/store/test_law.py tests/store/test_conformance_*.py tests/flow/test_costs.py
+
+test-postgres: .venv/.dev
+	@for programs in $(POSTGRES); do \
+		echo "PostgreSQL in $$programs"; \
+		TENURE_TEST_POSTGRES=$$programs $(BIN)/python -m pytest -q -n $(WORKERS) -k "not memory" $(SHORT_LOOK) $(PYTEST_ARGS) || exit 1; \
+	done
 
 # What runs on a real Slurm, in folders of its own. The two halves run side by side: mostly they wait for Slurm.
 test-hpc: .venv/.dev
