@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -98,3 +99,29 @@ async def test_one_of_a_loop_that_has_been_away_for_long_goes_back(async_connect
     await async_connections.give(connection)
 
     assert async_connections.in_pool == 1
+
+
+def test_threads_that_share_a_transaction_each_get_their_own_answers(database_with_orders):
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)  # so that they come between each other wherever they can
+    try:
+        with Tenure(database_with_orders) as app, ThreadPoolExecutor(8) as threads:
+            app.define_queue("q")
+            with app.transaction() as tx:
+                refs = [f"r{n}" for n in range(400)]
+                done = list(threads.map(lambda ref: tx.submit(queue_key="q", properties={"ref": ref}).subject, refs))
+            kept = [app.history(uid).subject.properties["ref"] for uid in done]
+    finally:
+        sys.setswitchinterval(before)
+
+    assert kept == refs
+
+
+async def test_calls_at_once_within_a_transaction_each_get_their_own_answers(database_with_orders):
+    async with AsyncTenure(database_with_orders) as app:
+        await app.define_queue("q")
+        refs = [f"r{n}" for n in range(200)]
+        async with app.transaction() as tx:
+            done = await asyncio.gather(*(tx.submit(queue_key="q", properties={"ref": ref}) for ref in refs))
+
+        assert [(await app.history(result.subject)).subject.properties["ref"] for result in done] == refs

@@ -46,8 +46,14 @@ class Frames:
 
 
 def run(connection: psycopg.Connection[Any], op: Op[T], *, prepare: bool = True) -> T:
-    """Drive ``op`` to its result. Driver errors reach the operation, then the caller as ``TenureError``."""
-    sending = _Sending(connection, prepare)
+    """Drive ``op`` to its result. Driver errors reach the operation, then the caller as ``TenureError``.
+
+    Others may use the connection meanwhile: the threads of a caller whose transaction it is, for instance.
+    """
+    return _run(_Sending(connection, prepare), op)
+
+
+def _run(sending: _Sending, op: Op[T]) -> T:
     try:
         try:
             step = op.send(None)
@@ -71,7 +77,10 @@ def run(connection: psycopg.Connection[Any], op: Op[T], *, prepare: bool = True)
 
 async def run_async(connection: psycopg.AsyncConnection[Any], op: Op[T], *, prepare: bool = True) -> T:
     """The same over an async connection."""
-    sending = _AsyncSending(connection, prepare)
+    return await _run_async(_AsyncSending(connection, prepare), op)
+
+
+async def _run_async(sending: _AsyncSending, op: Op[T]) -> T:
     try:
         try:
             step = op.send(None)
@@ -94,13 +103,18 @@ async def run_async(connection: psycopg.AsyncConnection[Any], op: Op[T], *, prep
 
 
 class _Sending:
-    """Performs the steps of one operation on a connection."""
+    """Performs the steps of one operation on a connection. ``hot`` is its cursor for hot statements, where nobody else
+    uses the connection meanwhile.
+    """
 
-    __slots__ = ("_connection", "_flight", "_frames", "_prepare")
+    __slots__ = ("_connection", "_flight", "_frames", "_hot", "_prepare")
 
-    def __init__(self, connection: psycopg.Connection[Any], prepare: bool) -> None:
+    def __init__(
+        self, connection: psycopg.Connection[Any], prepare: bool, hot: psycopg.Cursor[Any] | None = None
+    ) -> None:
         self._connection = connection
         self._prepare = prepare
+        self._hot = hot
         self._frames: Frames | None = None
         self._flight: AbstractContextManager[Any] | None = None
         """The pipeline in which statements were sent ahead."""
@@ -122,14 +136,11 @@ class _Sending:
         return None
 
     def _rows(self, statement: Statement) -> Sequence[Any]:
-        connection = self._connection
-        if statement.plain and isinstance(connection, OwnConnection):
-            cursor: psycopg.Cursor[Any] = connection.hot
-        else:
-            cursor = _cursor(connection, statement)
+        hot = self._hot if statement.plain else None
+        cursor = hot if hot is not None else _cursor(self._connection, statement)
         cursor.execute(text(statement.name), statement.params, prepare=self._prepare)
         if cursor.pgresult is None:  # the caller's connection is in a pipeline of its own
-            with connection.pipeline() as theirs:
+            with self._connection.pipeline() as theirs:
                 theirs.sync()
         return cursor.fetchall() if _has_rows(cursor) else []
 
@@ -155,11 +166,14 @@ class _Sending:
 class _AsyncSending:
     """The same over an async connection."""
 
-    __slots__ = ("_connection", "_flight", "_frames", "_prepare")
+    __slots__ = ("_connection", "_flight", "_frames", "_hot", "_prepare")
 
-    def __init__(self, connection: psycopg.AsyncConnection[Any], prepare: bool) -> None:
+    def __init__(
+        self, connection: psycopg.AsyncConnection[Any], prepare: bool, hot: psycopg.AsyncCursor[Any] | None = None
+    ) -> None:
         self._connection = connection
         self._prepare = prepare
+        self._hot = hot
         self._frames: Frames | None = None
         self._flight: AbstractAsyncContextManager[Any] | None = None
 
@@ -181,14 +195,11 @@ class _AsyncSending:
         return None
 
     async def _rows(self, statement: Statement) -> Sequence[Any]:
-        connection = self._connection
-        if statement.plain and isinstance(connection, OwnAsyncConnection):
-            cursor: psycopg.AsyncCursor[Any] = connection.hot
-        else:
-            cursor = _async_cursor(connection, statement)
+        hot = self._hot if statement.plain else None
+        cursor = hot if hot is not None else _async_cursor(self._connection, statement)
         await cursor.execute(text(statement.name), statement.params, prepare=self._prepare)
         if cursor.pgresult is None:
-            async with connection.pipeline() as theirs:
+            async with self._connection.pipeline() as theirs:
                 await theirs.sync()
         return await cursor.fetchall() if _has_rows(cursor) else []
 
@@ -218,15 +229,16 @@ def tried_again(attempt: int, error: BaseException) -> bool:
 
 
 def run_own(connection: psycopg.Connection[Any], make: Callable[[], Op[T]]) -> T:
-    """Drive an operation in autocommit, again after a deadlock.
+    """Drive an operation in autocommit, again after a deadlock, on a connection that nobody else uses meanwhile.
 
-    A connection that Tenure did not open is taken to reach the server directly.
+    One that Tenure did not open is taken to reach the server directly.
     """
-    prepare = not isinstance(connection, OwnConnection) or connection.session.prepares
+    own = connection if isinstance(connection, OwnConnection) else None
+    prepare, hot = (own.session.prepares, own.hot) if own is not None else (True, None)
     attempt = 1
     while True:
         try:
-            return run(connection, make(), prepare=prepare)
+            return _run(_Sending(connection, prepare, hot), make())
         except Exception as error:
             if not tried_again(attempt, error):
                 raise
@@ -238,7 +250,7 @@ async def run_own_async(connection: OwnAsyncConnection, make: Callable[[], Op[T]
     attempt = 1
     while True:
         try:
-            return await run_async(connection, make(), prepare=connection.session.prepares)
+            return await _run_async(_AsyncSending(connection, connection.session.prepares, connection.hot), make())
         except Exception as error:
             if not tried_again(attempt, error):
                 raise
