@@ -22,8 +22,7 @@ _TRANSPORTS = {codes.SLURM: ("core.local", "core.ssh"), codes.DIRECT: ("core.loc
 class AiidaSite:
     """A computer that can be used, and its shell."""
 
-    computer: orm.Computer
-    shell: orm.InstalledCode
+    shell_pk: int
     on_slurm: bool
 
     @classmethod
@@ -59,7 +58,12 @@ class AiidaSite:
                 f"The computer {label} is not configured.",
                 f"Configure it: verdi computer configure {computer.transport_type} {label}",
             )
-        return cls(computer, _shell(computer), computer.scheduler_type == codes.SLURM)
+        return cls(int(_shell(computer).pk or 0), computer.scheduler_type == codes.SLURM)
+
+    @property
+    def shell(self) -> orm.InstalledCode:
+        """Loaded anew each time: what was loaded before is of no use once a question to AiiDA's database has failed."""
+        return orm.load_node(self.shell_pk)
 
 
 def _shell(computer: orm.Computer) -> orm.InstalledCode:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import signal
+import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -15,7 +17,7 @@ import pytest
 
 from tenure.agent.aiida.adapter import AiidaScheduler
 from tenure.agent.errors import InvalidSettings
-from tenure.agent.scheduler import JobSpec, Phase
+from tenure.agent.scheduler import JobSpec, Phase, SchedulerUnavailable
 from tests.hpc.with_aiida.bench import AiidaBench, Site, process_of, until
 
 bench = pytest.fixture(lambda aiida_bench: aiida_bench, name="bench")
@@ -50,6 +52,18 @@ def test_a_job_that_sbatch_says_is_refused_and_that_is_there_is_taken(bench: Aii
     (number,) = bench.site.jobs(job.key)
     assert (bench.site.trouble / "denied").read_text().strip() == number
     assert (end.phase, end.slurm_job_id, process_of(bench, job_id).job_id) == (Phase.COMPLETED, number, number)
+
+
+def test_a_database_that_was_locked_for_a_while_is_used_again(bench: AiidaBench):
+    (file,) = (bench.site.folder / "aiida" / "store").glob("*.sqlite")
+    with closing(sqlite3.connect(file, isolation_level=None)) as somebody:
+        somebody.execute("begin exclusive")
+        with pytest.raises(SchedulerUnavailable, match="database is locked"):
+            bench.scheduler.find(["nobody"])
+
+    job_id = bench.scheduler.submit(bench.job("true"))
+
+    assert bench.end_of(job_id).phase is Phase.COMPLETED
 
 
 def test_workers_killed_at_any_time_and_a_daemon_killed_whole_lose_nothing(bench: AiidaBench):
