@@ -119,7 +119,8 @@ class Agent:
             self._scheduling.close()
             self._standing.note("stopped", self.agent_id)
             self._store.close()
-            self._lock.release()
+            if not any(thread.is_alive() for thread in threads):
+                self._lock.release()  # else the kernel does, once what one of them waits for has come to its end
         if self._trouble is not None:
             raise self._trouble
         LOG.info("Agent %s has stopped. Jobs go on; they are taken up again when it is started.", self.agent_id)

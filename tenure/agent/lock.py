@@ -38,8 +38,9 @@ class StateLock:
                 f"Another agent works in {self._path.parent}" + (f" (process {holder})." if holder else "."),
                 "A state folder has one agent. Stop that one, or give this one another node and folder.",
             ) from error
-        os.ftruncate(descriptor, 0)
-        os.write(descriptor, f"{os.getpid()}\n".encode())
+        with contextlib.suppress(OSError):  # on a full disk nobody is told which process it is
+            os.ftruncate(descriptor, 0)
+            os.write(descriptor, f"{os.getpid()}\n".encode())
         self._descriptor = descriptor
 
     def release(self) -> None:

@@ -231,6 +231,8 @@ class Scheduling:
                 continue
             self._canceled[execution.execution_id] = time.monotonic() + _CANCEL_AGAIN
             try:
+                if not self._is_its_job(execution):
+                    continue
                 self.scheduler.cancel(execution.job_id or "")
             except SchedulerUnavailable as error:
                 self._troubles[_CANCEL] = f"The scheduler does not cancel job {execution.job_id}: {error}"
@@ -239,6 +241,12 @@ class Scheduling:
             self._troubles.pop(_CANCEL, None)
             self._look_at = 0.0
             tell(execution, "is being cancelled: job %s.", execution.job_id)
+
+    def _is_its_job(self, execution: Execution) -> bool:
+        """Whether the number is still its job's: a scheduler that has lost what it knew gives it to another one."""
+        job_id = execution.job_id or ""
+        status = self.scheduler.poll([job_id]).get(job_id)
+        return status is not None and status.key == execution.execution_id
 
     # Watching
 

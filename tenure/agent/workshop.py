@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
@@ -31,14 +32,14 @@ class Workshop:
 
     def step(self) -> float:
         """Take on what is due and fits; in how many seconds to come again, unless something changes before."""
-        now = self._clock()
+        now, awake = self._clock(), time.monotonic()
         with self._lock:
             busy = set(self._busy)
         due = self._store.due(self._stage, now, self._at_once + len(busy) + len(self._resting))
         for execution in due:
             if len(busy) >= self._at_once:
                 return _IDLE  # whoever is done rings
-            if execution.execution_id in busy or self._resting.get(execution.execution_id, 0.0) > now:
+            if execution.execution_id in busy or self._resting.get(execution.execution_id, awake) > awake:
                 continue
             busy.add(execution.execution_id)
             with self._lock:
@@ -57,10 +58,10 @@ class Workshop:
             self._resting.pop(execution.execution_id, None)
         except TenureError as error:  # the agent's own file cannot be written
             LOG.error("%s", error)
-            self._resting[execution.execution_id] = self._clock() + _AFTER_A_DEFECT
+            self._resting[execution.execution_id] = time.monotonic() + _AFTER_A_DEFECT
         except Exception:
             LOG.exception("Execution %s could not be taken on; it is tried again.", execution.execution_id)
-            self._resting[execution.execution_id] = self._clock() + _AFTER_A_DEFECT
+            self._resting[execution.execution_id] = time.monotonic() + _AFTER_A_DEFECT
         finally:
             with self._lock:
                 self._busy.discard(execution.execution_id)

@@ -51,6 +51,7 @@ class Moody(LocalScheduler):
         self.polls: list[int] = []
         self.finds: list[list[str]] = []
         self.submitted: list[str] = []
+        self.canceled: list[str] = []
 
     def _ask(self) -> None:
         if self.silent:
@@ -86,4 +87,5 @@ class Moody(LocalScheduler):
         self._ask()
         if self.deaf_to & {key for key, number in self._keys.items() if number == job_id}:
             raise SchedulerUnavailable("it does not hear.")
+        self.canceled.append(job_id)
         super().cancel(job_id)

@@ -4,11 +4,20 @@ from __future__ import annotations
 
 import hashlib
 import json
+import threading
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
+import pytest
+
+from tenure.agent.agent import Agent
+from tenure.agent.errors import StateFolderInUse
+from tenure.agent.local.scheduler import LocalScheduler
+from tenure.agent.lock import FILE, StateLock
+from tenure.agent.scheduler import JobSpec
 from tenure.agent.settings import AgentSettings
-from tests.agent.border import Border, complete_and_in_order, script
+from tenure.sdk.http.address import Address
+from tests.agent.border import TOKEN, Border, complete_and_in_order, script
 from tests.agent.conftest import RunAgent
 
 
@@ -91,3 +100,39 @@ def test_the_first_poll_does_not_wait_for_work_since_nothing_is_submitted_before
         border.wait(lambda: len(border.polls) > 1, "two polls")
 
     assert [poll.wait_seconds for poll in border.polls[:2]] == [0, settings.poll_seconds]
+
+
+def test_an_agent_that_still_waits_for_its_scheduler_keeps_its_folder_to_itself(
+    border: Border, settings: AgentSettings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tenure.agent.agent._JOIN_SECONDS", 0.2)
+    asked, answered = threading.Event(), threading.Event()
+
+    class Slow(LocalScheduler):
+        def submit(self, job: JobSpec) -> str:
+            asked.set()
+            answered.wait(60)
+            return super().submit(job)
+
+    border.submit(script(tmp_path, "true"))
+    assert settings.url is not None
+    address = Address(settings.url, TOKEN)
+    agent = Agent(settings, address, Slow(settings.folder / "local", settings.local))
+    living = threading.Thread(target=agent.run)
+    living.start()
+    assert asked.wait(60)
+    agent.stop()
+    living.join(60)
+
+    with pytest.raises(StateFolderInUse):
+        Agent(settings, address, LocalScheduler(settings.folder / "local", settings.local))
+    answered.set()
+
+
+def test_a_lock_is_taken_where_nothing_can_be_written_into_it(tmp_path: Path) -> None:
+    (tmp_path / FILE).symlink_to("/dev/full")
+    lock = StateLock(tmp_path)
+    lock.take()
+    with pytest.raises(StateFolderInUse):
+        StateLock(tmp_path).take()
+    lock.release()

@@ -202,6 +202,24 @@ def test_a_number_that_another_job_has_now_says_nothing_of_the_first(
     assert border.states(execution) == ["accepted", "running", "completed"]
 
 
+def test_a_number_that_another_job_has_now_is_not_cancelled(
+    border: Border, running: RunAgent, moody: Moody, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tenure.agent.scheduling._CANCEL_AGAIN", 0.1)
+    execution = border.submit(counted(tmp_path, "sleep 300"))
+    with running(scheduler=moody):
+        border.wait(lambda: "running" in border.states(execution), "it runs")
+        moody.lent = "another execution"
+        border.cancel(execution)
+        border.wait(lambda: execution in border.polls[-1].canceling, "the node has heard of it")
+        asked = len(moody.polls)
+        border.wait(lambda: len(moody.polls) > asked + 4, "the scheduler is asked after it")
+        assert moody.canceled == []
+        moody.lent = None
+        border.wait_for_end(execution)
+    assert len(moody.canceled) > 0
+
+
 def test_one_question_asks_for_all_jobs_and_no_more_of_them_for_many_than_for_one(
     border: Border, running: RunAgent, tmp_path: Path
 ) -> None:

@@ -57,7 +57,9 @@ def test_what_sbatch_said_is_told_apart(name: str):
     "error",
     ["", "Killed", "sbatch: error: Batch job submission failed: Socket timed out on send/recv operation",
      "sbatch: error: Batch job submission failed: Zero Bytes were transmitted or received",
-     "sbatch: error: Batch job submission failed: Unexpected message received"],
+     "sbatch: error: Batch job submission failed: Unexpected message received",
+     "sbatch: error: Slurm temporarily unable to accept job, sleeping and retrying.",
+     "sbatch: error: Slurm job queue full, sleeping and retrying."],
 )  # fmt: skip
 def test_nobody_knows_what_became_of_a_request_without_an_answer(error: str):
     assert read_reply("", error).outcome is Outcome.UNKNOWN

@@ -42,6 +42,7 @@ class Reply:
 
 
 _ID = re.compile(r"^(\d+)(?:;\S+)?$", re.MULTILINE)
+_FATAL = "sbatch: fatal: "
 _SAID = re.compile(r"Batch job submission failed: (.+)")
 _CLIENT = re.compile(
     r"^sbatch: (?:(?:error|fatal): )?((?:invalid|unrecognized|ambiguous|unknown)\b.*"
@@ -73,7 +74,8 @@ def read_reply(out: str, error: str) -> Reply:
     words = said[1].strip() if said is not None else last_words(error)
     if any(sign in error.lower() for sign in _NO_ANSWER):
         return Reply(Outcome.UNKNOWN, why=words)
-    if any(sign in error.lower() for sign in _NOT_NOW):
+    # Without a last word it was ended while it tried again, and that request may be under way.
+    if any(sign in error.lower() for sign in _NOT_NOW) and (said is not None or _FATAL in error):
         return Reply(Outcome.NOT_TAKEN, why=words)
     if said is not None:
         return Reply(Outcome.REFUSED, why=words)
