@@ -73,6 +73,10 @@ def refusals_have_a_reason_beyond_the_schema(
     ), told
 
 
+#: At so many routes is each value of a field of one name sent in any case.
+_ROUTES = 2
+
+
 class Kinds:
     """Of the cases that keep or break one rule at one place of a route: the first, and one in five of the others.
 
@@ -91,8 +95,11 @@ class Kinds:
         route = None if said.parameter_location is ParameterLocation.HEADER else case.operation.label
         kind = (route, said.scenario, said.parameter_location, said.parameter, said.location, rule)
         number, self._seen[kind] = self._seen[kind], self._seen[kind] + 1
-        # What is in a batch is read as at the route of the action.
-        first = number == 0 and not case.operation.path.endswith("/batch")
+        # Many routes have the same field (a key, a reason, a lease), which is read alike; and what is in a batch is read as at
+        # the route of the action.
+        field = (said.scenario, said.parameter_location, rule)
+        routes, self._seen[field] = self._seen[field], self._seen[field] + (number == 0)
+        first = number == 0 and (route is None or routes < _ROUTES) and not case.operation.path.endswith("/batch")
         return not first and (number + zlib.crc32(repr(kind).encode())) % 5 != 0
 
 
