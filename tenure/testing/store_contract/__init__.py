@@ -29,18 +29,22 @@ import pytest
 #: What the contract is about, a module each.
 PARTS = (
     "bad_input",
+    "dead_letters",
+    "expiry",
     "fencing",
     "guards",
+    "holds",
     "idempotency",
     "identity",
-    "lifecycle",
     "principals",
     "queues",
     "races",
     "reading",
+    "retries",
     "rounds",
     "samples",
     "searching",
+    "slots",
     "transitions",
     "workers",
 )

@@ -134,6 +134,10 @@ class Bench:
         """The whole thread as its rows have it."""
         return self.history(subject).thread
 
+    def last_attempt(self, subject: int) -> Any:
+        """The newest attempt at a subject."""
+        return max(self.thread(subject).attempts.values(), key=lambda attempt: attempt.uid)
+
     def state(self, subject: int) -> str:
         """The authoritative state."""
         return str(self.envelope(subject).state)
