@@ -3,8 +3,11 @@
 SHELL := /bin/bash
 BIN := .venv/bin
 PYTEST_ARGS ?=
-# As many processes as share the tests, file by file, each with a server of its own; PYTEST_ARGS='-n 0' uses one.
-WORKERS ?= 2
+# As many processes as share the tests, file by file, each with a server of its own; PYTEST_ARGS='-n 0' uses one. Many tests wait
+# for processes and servers, so three keep two processors busy.
+WORKERS ?= 3
+# Each of these has a Slurm of its own.
+HPC_WORKERS ?= 2
 SLURM := munge slurmctld slurmd slurm-client slurm-wlm-basic-plugins
 
 .PHONY: help demo demo-hpc test test-postgres test-hpc test-slurm test-aiida lint format types imports security check bench crashes mutants lock clean
@@ -55,7 +58,7 @@ test test-postgres test-slurm test-aiida: export PYTHONDONTWRITEBYTECODE :=
 
 test: .venv/.dev tests/ui/node_modules/.stamp
 	@bash tools/system-packages.sh pgbouncer chromium
-	$(BIN)/python -m pytest -n $(WORKERS) -m "not hpc" $(PYTEST_ARGS)
+	$(BIN)/python -m pytest -n $(WORKERS) -m "not hpc" --ignore=tests/hpc $(PYTEST_ARGS)
 
 # A short look at the versions of PostgreSQL that this host has beside the embedded one; POSTGRES names others.
 POSTGRES ?= $(patsubst %/bin/initdb,%,$(wildcard /usr/lib/postgresql/*/bin/initdb))
@@ -73,11 +76,11 @@ test-hpc: .venv/.dev
 	@$(MAKE) --no-print-directory --output-sync=target --jobs=2 test-slurm test-aiida
 
 test-slurm: .venv/.dev
-	$(BIN)/python -m pytest -n $(WORKERS) -m hpc tests/hpc --ignore=tests/hpc/with_aiida $(PYTEST_ARGS)
+	$(BIN)/python -m pytest -n $(HPC_WORKERS) -m hpc tests/hpc --ignore=tests/hpc/with_aiida $(PYTEST_ARGS)
 
 test-aiida: .venv/.dev
 	@if $(MAKE) --silent .venv-aiida/.stamp; then \
-		.venv-aiida/bin/python -m pytest -n $(WORKERS) -m hpc tests/hpc/with_aiida $(PYTEST_ARGS); \
+		.venv-aiida/bin/python -m pytest -n $(HPC_WORKERS) -m hpc tests/hpc/with_aiida $(PYTEST_ARGS); \
 	else echo "AiiDA cannot be installed here; its tests are skipped."; fi
 
 lint: .venv/.dev

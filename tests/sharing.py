@@ -1,4 +1,4 @@
-"""How several processes share the tests (``pytest -n 2``): file by file, so that what a file sets up is made once.
+"""How several processes share the tests (``pytest -n 3``): file by file, so that what a file sets up is made once.
 
 Files with long tests come first, so that none is left alone with one at the end. A folder whose fixtures are made for the
 whole folder is one piece.
@@ -26,6 +26,11 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadFileSche
             file = super()._split_scope(nodeid)
             folder = Path(file).parent.name
             return folder if folder in _WHOLE_FOLDERS else file
+
+        def _reschedule(self, node: Any) -> None:
+            # A process that takes the place of one that died gets its share once it has collected.
+            if node in self.registered_collections:
+                super()._reschedule(node)
 
     config.option.loadscopereorder = False  # in the order below, not by the number of tests
     return ByFileOrFolder(config, log)

@@ -56,6 +56,7 @@ def test_status_shows_what_runs_what_is_owed_and_what_needs_somebody(
         border.wait_for_end(execution)
 
 
+@pytest.mark.slow
 def test_drain_waits_until_all_is_over_and_told(
     border: Border, running: RunAgent, settings: AgentSettings, tmp_path: Path
 ) -> None:

@@ -50,6 +50,7 @@ def test_lost_acknowledgements_cost_nothing_but_a_second_delivery(
     assert border.refusals == []
 
 
+@pytest.mark.slow
 def test_a_server_that_answers_503_is_asked_again_and_gets_everything_in_order(
     border: Border, running: RunAgent, tmp_path: Path
 ) -> None:

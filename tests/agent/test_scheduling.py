@@ -220,6 +220,7 @@ def test_a_number_that_another_job_has_now_is_not_cancelled(
     assert len(moody.canceled) > 0
 
 
+@pytest.mark.slow
 def test_one_question_asks_for_all_jobs_and_no_more_of_them_for_many_than_for_one(
     border: Border, running: RunAgent, tmp_path: Path
 ) -> None:

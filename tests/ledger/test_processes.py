@@ -47,6 +47,7 @@ def until(true: Callable[[], bool], seconds: float = 60) -> None:
         time.sleep(0.02)
 
 
+@pytest.mark.slow
 def test_a_relay_that_is_killed_in_the_middle_of_a_stream_loses_nothing(
     post: Post, tmp_path: Path, tell: Callable[..., None]
 ) -> None:
@@ -70,6 +71,7 @@ def test_a_relay_that_is_killed_in_the_middle_of_a_stream_loses_nothing(
         assert all(event == bodies[event["id"]] for event in receiver.taken)  # what came twice is the same
 
 
+@pytest.mark.slow
 def test_a_relay_that_is_killed_within_the_backlog_of_a_group_keeps_its_order(post: Post, tmp_path: Path) -> None:
     with Receiver() as receiver:
         post.subscribe(receiver.url, group_by="correlation")
@@ -88,6 +90,7 @@ def test_a_relay_that_is_killed_within_the_backlog_of_a_group_keeps_its_order(po
         assert [each for each in came if each in set(well)] == well
 
 
+@pytest.mark.slow
 def test_of_two_relays_one_leads_and_the_other_takes_over(post: Post, tmp_path: Path) -> None:
     with Receiver() as receiver:
         post.subscribe(receiver.url)

@@ -39,6 +39,7 @@ def test_what_was_told_before_a_subscription_is_not_sent_unless_it_begins_there(
     assert Counter(ids(receiver.taken)) == Counter(before) + Counter(since) + Counter(since)
 
 
+@pytest.mark.slow
 def test_a_receiver_that_is_down_for_an_hour_gets_everything_in_order_and_nothing_is_given_up(
     post: Post, receiver: Receiver
 ) -> None:

@@ -54,6 +54,7 @@ def connection(border_database: str) -> Iterator[psycopg.Connection[Any]]:
         yield opened
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(0)
 def test_no_sequence_of_events_leaves_a_wrong_state(
     connection: psycopg.Connection[Any], tell: Callable[[str], None]

@@ -61,9 +61,10 @@ def _kept(kind: type) -> set[int]:
     return {id(one) for one in gc.get_objects() if isinstance(one, kind)}
 
 
+@pytest.mark.slow
 def test_nothing_is_kept_of_connections_that_are_gone(database_with_orders, app):
     before = _kept(own_connection.OwnConnection)
-    for _ in range(8):
+    for _ in range(5):
         app.submit(queue_key="q")
         cut_all(database_with_orders)
     app.submit(queue_key="q")
@@ -71,6 +72,7 @@ def test_nothing_is_kept_of_connections_that_are_gone(database_with_orders, app)
     assert len(_kept(own_connection.OwnConnection) - before) <= 3  # one, and what the pool is about to let go of
 
 
+@pytest.mark.slow
 async def test_nothing_is_kept_of_connections_of_the_async_client_and_of_a_server_that_are_gone(
     database_with_orders, async_app
 ):
@@ -79,7 +81,7 @@ async def test_nothing_is_kept_of_connections_of_the_async_client_and_of_a_serve
     gateway = Gateway(database_with_orders, max_connections=2)
     await gateway.open()
     try:
-        for _ in range(8):
+        for _ in range(5):
             await async_app.submit(queue_key="q")
             assert await gateway.perform_unbound(lambda store: store.clock())
             cut_all(database_with_orders)

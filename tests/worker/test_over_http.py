@@ -27,6 +27,7 @@ def completions(app) -> list[int]:
         return [count for (count,) in connection.execute(query).fetchall()]
 
 
+@pytest.mark.slow
 async def test_work_goes_on_when_the_server_is_killed_and_started_again(app, tmp_path):
     server = ServerProcess(app.settings.dsn, tmp_path)
     ran = []
@@ -160,6 +161,7 @@ async def test_a_token_that_is_revoked_stops_the_worker_and_its_handlers(app):
     ]  # fmt: skip
 
 
+@pytest.mark.slow
 async def test_a_worker_that_is_asked_to_wait_waits(app):
     @app.task(queue="q")
     async def work() -> None: ...
