@@ -49,6 +49,14 @@ class _Kind(NamedTuple):
         request = item.request
         return cls(item.template, request.template, request.queue_key, request.ready, item.in_run)
 
+    def fits(self, item: Submission) -> bool:
+        """Whether the item is of this kind."""
+        request = item.request
+        return (
+            item.template == self.template and request.queue_key == self.queue_key and request.ready == self.ready
+            and item.in_run == self.in_run and request.template == self.code
+        )  # fmt: skip
+
 
 class Submissions(Registry):
     """``submit`` of the store port."""
@@ -223,13 +231,14 @@ def _rounds(items: Sequence[Submission]) -> Iterator[list[int]]:
 
 def _plain(items: Sequence[Submission]) -> _Kind | None:
     """What all of them share, where they need no more than an insert and are all of one kind."""
-    kinds = {_Kind.of(item) for item in items}
-    return kinds.pop() if len(kinds) == 1 and not _named(items) else None
-
-
-def _named(items: Sequence[Submission]) -> bool:
-    """Whether any of them has a key, a reference or parents, and so needs more than an insert."""
-    return any(i.request.idempotency_key or i.request.external_ref or i.request.parents for i in items)
+    if not items:
+        return None
+    kind = _Kind.of(items[0])
+    for item in items:
+        request = item.request
+        if request.idempotency_key or request.external_ref or request.parents or not kind.fits(item):
+            return None
+    return kind
 
 
 def _drawn(items: Sequence[Submission]) -> list[int] | None:
