@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import datetime, timedelta
 
 from tenure.engine.caller import Caller
 from tenure.ledger import storage
@@ -13,6 +14,8 @@ from tenure.model.visibility import Reason
 from tenure.store.operation import Op
 
 _MOST = 20
+_PATIENCE = timedelta(seconds=5)
+"""Transactions that end within it are nothing to tell of."""
 
 
 def explain_subscription(caller: Caller, name: str) -> Op[list[Reason]]:
@@ -20,14 +23,16 @@ def explain_subscription(caller: Caller, name: str) -> Op[list[Reason]]:
 
     Of single events that wait, the first 20 by their place in the ledger. Raises NotFound.
     """
-    standing = yield from subscription(caller, name)
-    waiting = yield from storage.waiting_events(caller.tenant, standing.subscription.uid, _MOST, 0)
-    return reasons(standing, waiting)
+    return (yield from reasons(caller.tenant, (yield from subscription(caller, name)), _MOST))
 
 
-def reasons(standing: SubscriptionStanding, waiting: list[WaitingEvent]) -> list[Reason]:
-    """The reasons, by how a subscription stands and by the events for which something waits."""
-    found = [*_whole(standing), *(_one(standing, event) for event in waiting), *_left(standing, len(waiting))]
+def reasons(tenant: int, standing: SubscriptionStanding, most: int) -> Op[list[Reason]]:
+    """The reasons, by how a subscription stands and by the events for which something waits, of which so many are told."""
+    uid = standing.subscription.uid
+    waiting = yield from storage.waiting_events(tenant, uid, most, 0)
+    held = yield from storage.held_back(tenant, uid)
+    found = [*_whole(standing), *_held(standing, held), *(_one(standing, event) for event in waiting)]
+    found += _left(standing, len(waiting), most)
     if any(reason.blocking for reason in found):
         return found
     return [*found, Reason("delivers", "Nothing is in the way: events are sent as they are told.",
@@ -59,6 +64,19 @@ def _whole(standing: SubscriptionStanding) -> Iterator[Reason]:
         )  # fmt: skip
 
 
+def _held(standing: SubscriptionStanding, since: datetime | None) -> Iterator[Reason]:
+    if since is None or standing.at - since < _PATIENCE:
+        return
+    yield Reason(
+        "transaction_open",
+        f"A transaction that began before {instant(since)} has not ended, in whatever database of this PostgreSQL server. What was "
+        "told since then is not sent before: something earlier may still come of it.",
+        "End it: select pid, datname, usename, state, xact_start from pg_stat_activity where backend_xid is not null order by "
+        "xact_start; and see pg_prepared_xacts.",
+        {"held_since": since},
+    )
+
+
 def _one(standing: SubscriptionStanding, event: WaitingEvent) -> Reason:
     row, spec = standing.subscription, standing.subscription.spec
     behind = "Nothing else waits for it" if event.alone else f"{_line(event)} waits for it, and nothing else does"
@@ -87,9 +105,9 @@ def _one(standing: SubscriptionStanding, event: WaitingEvent) -> Reason:
     )  # fmt: skip
 
 
-def _left(standing: SubscriptionStanding, told: int) -> Iterator[Reason]:
+def _left(standing: SubscriptionStanding, told: int, most: int) -> Iterator[Reason]:
     name, window = standing.subscription.name, standing.subscription.spec.window_seconds
-    if told == _MOST:
+    if told == most:
         yield Reason("more_events_wait", f"{standing.parked} threads or groups wait in all; these are the first.",
                      f"List them: tenure subscription waiting {name}.", {"parked": standing.parked})  # fmt: skip
     if standing.open_dead_letters:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
+from datetime import datetime
 from typing import Any
 
 from tenure.ledger.rows import Delivery, EventDeadLetter, SubscriptionRow, SubscriptionStanding, WaitingEvent
@@ -26,6 +27,7 @@ _DELIVERY = [f.name for f in fields(Delivery)]
 _COUNTED = ("position", "delivered", "failed", "parked", "open_dead_letters", "failures", "failing_since", "failing_with",
             "resume_at", "succeeded_at", "held_until")  # fmt: skip
 _STRIDE = 100_000
+_NEXT = 1000
 
 
 def write_subscription(
@@ -106,6 +108,14 @@ def add_key(subscription: int, tenant: int, number: int, key: str, kept: int | N
 def drop_keys(subscription: int, kept: int) -> Op[None]:
     """Keep one key alone."""
     yield Statement("drop_signing_key", {"subscription": subscription, "kept": kept})
+
+
+def held_back(tenant: int, subscription: int) -> Op[datetime | None]:
+    """When the first fact was told, among the next after its cursor, that a transaction holds back which began before it and has
+    not ended; None where there is no such fact.
+    """
+    found = yield Statement("held_back", {"tenant": tenant, "uid": subscription, "stride": _NEXT})
+    return found[0]["at"] if found else None
 
 
 def waiting_events(tenant: int, subscription: int, limit: int, after: int) -> Op[list[WaitingEvent]]:

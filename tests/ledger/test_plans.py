@@ -177,6 +177,17 @@ def waits(crowded: tuple[psycopg.Connection[Any], Post]) -> Iterator[tuple[psyco
     connection.execute("rollback")
 
 
+def test_what_an_open_transaction_holds_back_is_looked_for_among_the_next_positions(
+    crowded: tuple[psycopg.Connection[Any], Post],
+) -> None:
+    connection, post = crowded
+    uid, tenant = post.standing().subscription.uid, post.client.caller.tenant
+
+    plan = plan_of(connection, "held_back", uid=uid, tenant=tenant, stride=1000)
+    assert (plan.misdeeds(), plan.indexes("fact")) == ([], {"fact_position"})
+    assert plan.rows_read({"fact"}) <= 1000
+
+
 def test_what_waits_is_listed_and_found_by_key(waits: tuple[psycopg.Connection[Any], dict[str, int]]) -> None:
     connection, of = waits
     both = {"fact", "parked_event"}

@@ -94,9 +94,8 @@ class SubscriptionScreen(Screen):
         standing = yield from ledger.subscription(caller, self.path["name"])
         row, tenant = standing.subscription, caller.tenant
         after, many = self._thread.window(row.seq)
-        first = yield from storage.waiting_events(tenant, row.uid, _TOLD, 0)
         return _Seen(
-            standing=standing, reasons=explaining.reasons(standing, first),
+            standing=standing, reasons=(yield from explaining.reasons(tenant, standing, _TOLD)),
             waiting=(yield from storage.waiting_events(tenant, row.uid, PAGE + 1, self._waiting_pages.after or 0)),
             letters=(yield from storage.dead_letters(
                 tenant, row.uid, PAGE + 1, self._letter_pages.after or _LAST, open_only=self._chosen.get("letters") != "all"
