@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from tenure.agent import progress
 from tenure.agent.backoff import pause_after
@@ -225,13 +225,14 @@ class Scheduling:
         asked = [execution for execution in jobs if execution.cancel_at is not None and execution.job_id is not None]
         if not asked:
             self._troubles.pop(_CANCEL, None)
-        for execution in asked:
-            again = self._canceled.get(execution.execution_id, float("-inf"))
-            if time.monotonic() < again:
-                continue
+        due = [each for each in asked if time.monotonic() >= self._canceled.get(each.execution_id, float("-inf"))]
+        statuses: Mapping[str, JobStatus] | None = None
+        for execution in due:
             self._canceled[execution.execution_id] = time.monotonic() + _CANCEL_AGAIN
             try:
-                if not self._is_its_job(execution):
+                if statuses is None:  # one question for all of them
+                    statuses = self.scheduler.poll([each.job_id for each in due if each.job_id is not None])
+                if _status_of(execution, statuses) is None:
                     continue
                 self.scheduler.cancel(execution.job_id or "")
             except SchedulerUnavailable as error:
@@ -242,12 +243,6 @@ class Scheduling:
             self._look_at = 0.0
             tell(execution, "is being cancelled: job %s.", execution.job_id)
 
-    def _is_its_job(self, execution: Execution) -> bool:
-        """Whether the number is still its job's: a scheduler that has lost what it knew gives it to another one."""
-        job_id = execution.job_id or ""
-        status = self.scheduler.poll([job_id]).get(job_id)
-        return status is not None and status.key == execution.execution_id
-
     # Watching
 
     def _look(self, jobs: Sequence[Execution]) -> None:
@@ -255,9 +250,8 @@ class Scheduling:
         statuses = self.scheduler.poll([execution.job_id for execution in jobs if execution.job_id is not None])
         missing = []
         for execution in jobs:
-            status = statuses.get(execution.job_id or "")
-            # A scheduler that has lost what it knew gives numbers a second time: then this is another one's job.
-            if status is not None and status.key == execution.execution_id:
+            status = _status_of(execution, statuses)
+            if status is not None:
                 self._saw(execution, status)
             else:
                 missing.append(execution)
@@ -327,3 +321,11 @@ class Scheduling:
             tell(execution, "%s", problem, level=logging.WARNING)
         else:
             self._store.change(execution.execution_id, lambda each: progress.brought(each, now), now)
+
+
+def _status_of(execution: Execution, statuses: Mapping[str, JobStatus]) -> JobStatus | None:
+    """How its job stands, by the job's number. A scheduler that has lost what it knew gives numbers a second time: then that
+    is another one's job.
+    """
+    status = statuses.get(execution.job_id or "")
+    return status if status is not None and status.key == execution.execution_id else None

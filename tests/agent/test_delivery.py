@@ -160,14 +160,19 @@ def test_a_token_that_was_revoked_and_replaced_is_read_again(border: Border, run
     assert border.states(execution) == ["accepted", "running", "completed"]
 
 
+def piled_up(border: Border, running: RunAgent, settings: AgentSettings, uri: str, many: int) -> list[str]:
+    """Executions that have ended while no event got through: three of each wait."""
+    border.trouble = lambda path, _: unavailable() if "/events" in path else None
+    executions = [border.submit(uri) for _ in range(many)]
+    with running():
+        border.wait(lambda: look(settings.folder).events.get("waiting") == 3 * many, "all have ended and nobody knows")
+    return executions
+
+
 def test_events_that_piled_up_go_in_batches_one_of_each_execution_at_a_time(
     border: Border, running: RunAgent, settings: AgentSettings, tmp_path: Path
 ) -> None:
-    border.trouble = lambda path, _: unavailable() if "/events" in path else None
-    uri = script(tmp_path, "true")
-    executions = [border.submit(uri) for _ in range(30)]
-    with running():
-        border.wait(lambda: look(settings.folder).events.get("waiting") == 90, "all have ended and nobody knows")
+    executions = piled_up(border, running, settings, script(tmp_path, "true"), 30)
     batches: list[list[str]] = []
 
     def watch(path: str, body: bytes) -> Any:
@@ -238,11 +243,7 @@ def test_what_something_in_between_says_is_neither_an_acknowledgement_nor_a_refu
 def test_a_batch_that_is_not_taken_as_a_whole_goes_one_by_one(
     border: Border, running: RunAgent, settings: AgentSettings, tmp_path: Path
 ) -> None:
-    border.trouble = lambda path, _: unavailable() if "/events" in path else None
-    uri = script(tmp_path, "true")
-    executions = [border.submit(uri) for _ in range(20)]
-    with running():
-        border.wait(lambda: look(settings.folder).events.get("waiting") == 60, "all have ended and nobody knows")
+    executions = piled_up(border, running, settings, script(tmp_path, "true"), 20)
     border.trouble = lambda path, _: (413, "too large") if path.endswith("/batch") else None
     border.requests.clear()
     with running():

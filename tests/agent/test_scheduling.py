@@ -30,6 +30,12 @@ def counted(folder: Path, more: str = "true") -> str:
     return script(folder, f'echo "$TENURE_EXECUTION_ID" >> {folder}/starts; {more}')
 
 
+def held_open(border: Border, folder: Path) -> tuple[str, Path]:
+    """An execution whose job goes on until a file is there; and that file."""
+    go = folder / "go"
+    return border.submit(counted(folder, f"while [ ! -e {go} ]; do sleep 0.05; done")), go
+
+
 def test_while_the_scheduler_is_silent_nothing_is_submitted_or_taken(
     border: Border, running: RunAgent, moody: Moody, tmp_path: Path
 ) -> None:
@@ -172,8 +178,7 @@ def test_a_job_that_the_scheduler_forgot_is_unknown_until_somebody_says_how_it_e
 
 
 def test_a_job_that_turns_up_again_goes_on(border: Border, running: RunAgent, moody: Moody, tmp_path: Path) -> None:
-    go = tmp_path / "go"
-    execution = border.submit(counted(tmp_path, f"while [ ! -e {go} ]; do sleep 0.05; done"))
+    execution, go = held_open(border, tmp_path)
     with running(scheduler=moody):
         border.wait(lambda: "running" in border.states(execution), "it runs")
         moody.forgets = {execution}
@@ -188,8 +193,7 @@ def test_a_job_that_turns_up_again_goes_on(border: Border, running: RunAgent, mo
 def test_a_number_that_another_job_has_now_says_nothing_of_the_first(
     border: Border, running: RunAgent, moody: Moody, tmp_path: Path
 ) -> None:
-    go = tmp_path / "go"
-    execution = border.submit(counted(tmp_path, f"while [ ! -e {go} ]; do sleep 0.05; done"))
+    execution, go = held_open(border, tmp_path)
     with running(scheduler=moody):
         border.wait(lambda: "running" in border.states(execution), "it runs")
         moody.lent = "another execution"
@@ -288,8 +292,7 @@ def test_no_more_is_taken_than_there_is_room_for(border: Border, running: RunAge
 def test_draining_finishes_what_is_there_takes_nothing_new_and_outlasts_a_restart(
     border: Border, running: RunAgent, settings: AgentSettings, tmp_path: Path
 ) -> None:
-    go = tmp_path / "go"
-    first = border.submit(counted(tmp_path, f"while [ ! -e {go} ]; do sleep 0.05; done"))
+    first, go = held_open(border, tmp_path)
     with running():
         border.wait(lambda: "running" in border.states(first), "it runs")
         ask(settings.folder, DRAIN, "on")
@@ -325,8 +328,7 @@ def test_a_defect_of_the_adapter_for_one_execution_keeps_no_other_back(
 def test_jobs_are_watched_to_their_end_though_the_scheduler_takes_no_more(
     border: Border, running: RunAgent, moody: Moody, tmp_path: Path
 ) -> None:
-    go = tmp_path / "go"
-    first = border.submit(counted(tmp_path, f"while [ ! -e {go} ]; do sleep 0.05; done"))
+    first, go = held_open(border, tmp_path)
     with running(scheduler=moody):
         border.wait(lambda: "running" in border.states(first), "it runs")
         second = border.submit(counted(tmp_path))
@@ -379,3 +381,21 @@ def test_a_cancellation_that_is_not_heard_keeps_no_other_and_no_end_waiting(
         border.wait_for_end(deaf)
     assert border.states(ends)[-1] == "completed"
     assert [border.last(each).error.code for each in (hears, deaf)] == ["CANCELLED"] * 2  # type: ignore[union-attr]
+
+
+def test_many_cancellations_do_not_ask_the_scheduler_one_by_one_whose_jobs_they_are(
+    border: Border, running: RunAgent, moody: Moody, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[int] = []
+    cancel = moody.cancel
+    monkeypatch.setattr(moody, "cancel", lambda job_id: (asked.append(len(moody.polls)), cancel(job_id)))
+    uri = counted(tmp_path, f"while [ ! -e {tmp_path}/go ]; do sleep 0.05; done")
+    executions = [border.submit(uri) for _ in range(5)]
+    with running(scheduler=moody):
+        border.wait(lambda: all("running" in border.states(each) for each in executions), "all run")
+        with border.changed:
+            for execution in executions:
+                border.cancel(execution)
+        border.wait_for_end(*executions)
+    assert len(asked) == 5
+    assert len(set(asked)) < 5
