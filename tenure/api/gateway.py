@@ -18,10 +18,9 @@ from psycopg_pool import AsyncConnectionPool, PoolTimeout
 from tenure.api.admission import ROLE, require_admission
 from tenure.engine.caller import Caller
 from tenure.flow.postgres import flow_on
-from tenure.model.errors import StoreUnavailable
 from tenure.model.principal import Identity
 from tenure.remote.postgres import remote_on
-from tenure.sdk.session import KEEPALIVES, check_async, clock_setting, opened_async
+from tenure.sdk.session import KEEPALIVES, check_async, clock_setting, none_free, opened_async
 from tenure.sdk.settings import Clock
 from tenure.store.operation import Op
 from tenure.store.postgres.own_connection import OwnAsyncConnection
@@ -124,10 +123,7 @@ class Gateway:
                         await connection.execute(*clock_setting(self._clock()))
                     yield connection
         except PoolTimeout as error:
-            raise StoreUnavailable(
-                f"No connection to the database within {pool.timeout:.0f} s.",
-                "See that it runs and accepts connections.",
-            ) from error
+            raise none_free(pool.timeout) from error
 
     async def _configure(self, connection: OwnAsyncConnection) -> None:
         session = await opened_async(connection)

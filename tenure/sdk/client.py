@@ -115,8 +115,6 @@ class Tenure(Actions, TaskRegistry, Inbox, Reaching):
         connections = self._connections or self._opened()
         connection = connections.take()
         try:
-            if self.settings.clock is not None:
-                connection.execute(*clock_setting(self.settings.clock()))
             return run_own(connection, lambda: make(caller))
         finally:
             connections.give(connection)
@@ -139,8 +137,6 @@ class Tenure(Actions, TaskRegistry, Inbox, Reaching):
         connections = self._connections or self._opened()
         connection = connections.take()
         try:
-            if self.settings.clock is not None:
-                connection.execute(*clock_setting(self.settings.clock()))
             yield connection
         finally:
             connections.give(connection)
@@ -150,7 +146,7 @@ class Tenure(Actions, TaskRegistry, Inbox, Reaching):
         with self._lock:
             if self._connections is None:
                 reachable(settings.dsn)
-                connections = Connections(settings.dsn, self._max_connections)
+                connections = Connections(settings.dsn, self._max_connections, settings.clock)
                 connections.open()
                 self._connections = connections
             return self._connections
@@ -261,8 +257,6 @@ class AsyncTenure(Actions, TaskRegistry, Inbox, Reaching):
         connections = self._connections or await self._opened()
         connection = await connections.take()
         try:
-            if self.settings.clock is not None:
-                await connection.execute(*clock_setting(self.settings.clock()))
             return await run_own_async(connection, lambda: make(caller))
         finally:
             await connections.give(connection)
@@ -283,8 +277,6 @@ class AsyncTenure(Actions, TaskRegistry, Inbox, Reaching):
         connections = self._connections or await self._opened()
         connection = await connections.take()
         try:
-            if self.settings.clock is not None:
-                await connection.execute(*clock_setting(self.settings.clock()))
             yield connection
         finally:
             await connections.give(connection)
@@ -295,7 +287,7 @@ class AsyncTenure(Actions, TaskRegistry, Inbox, Reaching):
                 # The first use may start the embedded server, which takes its time.
                 settings = await asyncio.to_thread(lambda: self.settings)
                 await asyncio.to_thread(reachable, settings.dsn)
-                connections = AsyncConnections(settings.dsn, self._max_connections)
+                connections = AsyncConnections(settings.dsn, self._max_connections, settings.clock)
                 await connections.open()
                 self._connections = connections
             return self._connections

@@ -11,8 +11,8 @@ import time
 from psycopg.pq import TransactionStatus
 from psycopg_pool import AsyncConnectionPool, ConnectionPool, PoolTimeout
 
-from tenure.model.errors import StoreUnavailable
-from tenure.sdk.session import KEEPALIVES, check, check_async, opened, opened_async
+from tenure.sdk.session import KEEPALIVES, check, check_async, clock_setting, none_free, opened, opened_async
+from tenure.sdk.settings import Clock
 from tenure.store.postgres.own_connection import OwnAsyncConnection, OwnConnection, in_doubt
 
 _PATIENCE = 30.0
@@ -21,12 +21,14 @@ _LEAVE = 60.0
 
 
 class Connections:
-    """Connections for all threads of a client, opened on first use. At most ``most`` at once.
+    """Connections for all threads of a client, opened on first use. At most ``most`` at once. ``clock`` moves the database's
+    clock, for tests.
 
     ``take`` raises StoreUnavailable where none is to be had within half a minute.
     """
 
-    def __init__(self, dsn: str, most: int) -> None:
+    def __init__(self, dsn: str, most: int, clock: Clock | None = None) -> None:
+        self._clock = clock
         self._pool: ConnectionPool[OwnConnection] = ConnectionPool(
             dsn, connection_class=OwnConnection, kwargs={"autocommit": True, **KEEPALIVES}, configure=_configure,
             check=check, min_size=1, max_size=most, timeout=_PATIENCE, open=False,
@@ -43,6 +45,16 @@ class Connections:
 
     def take(self) -> OwnConnection:
         """A connection for one action, which has to ``give`` it back."""
+        connection = self._taken()
+        if self._clock is not None:
+            try:
+                connection.execute(*clock_setting(self._clock()))
+            except BaseException:
+                self.give(connection)
+                raise
+        return connection
+
+    def _taken(self) -> OwnConnection:
         with self._lock:
             connection, self._at_hand = self._at_hand, None
             if connection is None:
@@ -69,7 +81,7 @@ class Connections:
         try:
             connection = self._pool.getconn()
         except PoolTimeout as error:
-            raise _none_free(self._pool.timeout) from error
+            raise none_free(self._pool.timeout) from error
         finally:
             with self._lock:
                 self._asking -= 1
@@ -93,7 +105,8 @@ class Connections:
 class AsyncConnections:
     """The same for an event loop."""
 
-    def __init__(self, dsn: str, most: int) -> None:
+    def __init__(self, dsn: str, most: int, clock: Clock | None = None) -> None:
+        self._clock = clock
         self._pool: AsyncConnectionPool[OwnAsyncConnection] = AsyncConnectionPool(
             dsn, connection_class=OwnAsyncConnection, kwargs={"autocommit": True, **KEEPALIVES},
             configure=_configure_async, check=check_async, min_size=1, max_size=most, timeout=_PATIENCE, open=False,
@@ -108,6 +121,16 @@ class AsyncConnections:
 
     async def take(self) -> OwnAsyncConnection:
         """A connection for one action, which has to ``give`` it back."""
+        connection = await self._taken()
+        if self._clock is not None:
+            try:
+                await connection.execute(*clock_setting(self._clock()))
+            except BaseException:
+                await self.give(connection)
+                raise
+        return connection
+
+    async def _taken(self) -> OwnAsyncConnection:
         connection, self._at_hand = self._at_hand, None
         if connection is not None:
             if not in_doubt(connection):
@@ -117,7 +140,7 @@ class AsyncConnections:
         try:
             connection = await self._pool.getconn()
         except PoolTimeout as error:
-            raise _none_free(self._pool.timeout) from error
+            raise none_free(self._pool.timeout) from error
         finally:
             self._asking -= 1
         self._left_at = time.monotonic()
@@ -154,9 +177,3 @@ def _configure(connection: OwnConnection) -> None:
 
 async def _configure_async(connection: OwnAsyncConnection) -> None:
     await opened_async(connection)
-
-
-def _none_free(seconds: float) -> StoreUnavailable:
-    return StoreUnavailable(
-        f"No connection to the database within {seconds:.0f} s.", "See that it runs and accepts connections."
-    )

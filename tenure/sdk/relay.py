@@ -14,7 +14,7 @@ from tenure.ledger.relaying.relay import Relay, RelaySettings
 from tenure.ledger.rows import Watched
 from tenure.model.errors import Forbidden, StoreUnavailable
 from tenure.model.subscription import WorkflowTrigger
-from tenure.sdk.session import KEEPALIVES, check_async, clock_setting, opened_async
+from tenure.sdk.session import KEEPALIVES, check_async, clock_setting, none_free, opened_async
 from tenure.sdk.settings import Clock
 from tenure.sdk.triggers import TriggerDestination
 from tenure.store.operation import Op
@@ -130,9 +130,7 @@ class RelayConnections:
                     await connection.execute(*clock_setting(self._clock()))
                 yield connection
         except PoolTimeout as error:
-            raise StoreUnavailable(
-                f"No connection to the database within {_PATIENCE:.0f} s.", "See that it runs and accepts connections."
-            ) from error
+            raise none_free(_PATIENCE) from error
 
     async def _configure(self, connection: OwnAsyncConnection) -> None:
         session = await opened_async(connection)

@@ -77,6 +77,13 @@ def reachable(dsn: str) -> None:
         ) from error
 
 
+def none_free(seconds: float) -> StoreUnavailable:
+    """What is said where a pool had no connection for so long."""
+    return StoreUnavailable(
+        f"No connection to the database within {seconds:.0f} s.", "See that it runs and accepts connections."
+    )
+
+
 def clock_setting(now: datetime) -> tuple[str, list[str]]:
     """The statement that moves the session's clock (tests)."""
     return "select set_config('tenure.now', %s, false)", [now.isoformat()]

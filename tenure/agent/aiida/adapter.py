@@ -172,10 +172,9 @@ class AiidaScheduler:
     def _hand_over(self, process: Process) -> bool:
         from tenure.agent.aiida import submission  # noqa: PLC0415
 
+        # Asked of AiiDA's database alone: before it is told of as a job, whether or not a broker answers.
         if process.uuid not in self._again and not process.sent and self._do(lambda: submission.given_up(process.pk)):
-            return (
-                False  # asked of AiiDA's database alone: before it is told of as a job, whether or not a broker answers
-            )
+            return False
         now, pause = time.monotonic(), self._settings.again_seconds
         due, pause = self._again.setdefault(process.uuid, (now + pause if process.sent else now, pause))
         if now < due:
