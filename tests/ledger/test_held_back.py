@@ -17,7 +17,7 @@ def test_a_transaction_that_stays_open_is_named_until_it_ends(post: Post, receiv
     post.subscribe(receiver.url)
     with psycopg.connect(post.dsn) as connection:
         connection.execute("select pg_current_xact_id()")
-        told = post.work(2)
+        told = post.work(1, facts=2)
         since = post.clock()
         assert held(post) == [], "a moment is nothing to tell of"
 

@@ -6,13 +6,18 @@ from playwright.sync_api import Locator, Page, expect
 
 from tenure.model import euid
 
-#: A screen that arrives sets the title.
+#: A screen that arrives sets the title, which may be before it has taken the former one's place.
 _FOLLOW = """path => {
+  for (const heading of document.querySelectorAll("h1")) heading.tnFormer = true;
   const link = Object.assign(document.createElement("a"), { href: path });
   document.body.append(link);
   document.title = "";
   link.click();
   link.remove();
+}"""
+_ARRIVED = """() => {
+  const heading = document.querySelector("h1");
+  return document.title !== "" && heading && !heading.tnFormer;
 }"""
 _AT_REST = (
     "!!(window.socket?.connected && document.querySelector('#tn-main') && !document.querySelector('dialog[open]'))"
@@ -36,7 +41,7 @@ class Screen:
     def follow(self, path: str) -> None:
         """Follow a link to another screen, which comes in place of this one, and wait until it is there."""
         self.page.evaluate(_FOLLOW, path)
-        self.page.wait_for_function("document.title !== ''")
+        self.page.wait_for_function(_ARRIVED)
         expect(self.page.locator("h1")).to_be_visible()
 
     @property
