@@ -80,6 +80,7 @@ class Page:
             self._notices = Notices()
             self._dialog = Dialog(self._notices, self.refresh)
         await self._show(address)
+        self._entitle()
         self._client.on_connect(self._begin)
         self._client.on_disconnect(self._end)
 
@@ -102,7 +103,7 @@ class Page:
             except _KNOWN as error:
                 self._trouble(error)
             await self._show(str(address))
-            self._shell.run_method("arrived", self._title(), True)
+            self._shell.run_method("arrived", self._title(), address)
 
     async def visit(self, address: str) -> None:
         """Lead the browser to an address of these screens, in place."""
@@ -133,7 +134,6 @@ class Page:
             self._stale = True
         with self._client:
             self._shell.show(current=route.place_of(parts.path))
-            ui.page_title(self._title())
 
     def _put(self, screen: Screen) -> None:
         self._screen = screen
@@ -150,6 +150,7 @@ class Page:
             await self._prove()
             if self._stale or self._screen is None:
                 await self._show(self._address)
+                self._entitle()
                 return
             await self._loaded(self._screen)
             with self._client:
@@ -211,6 +212,10 @@ class Page:
             self.ask(on_desk.give_back(self.visitor, held, lambda: self._shell.run_method("signOut")))
         else:
             self._shell.run_method("signOut")
+
+    def _entitle(self) -> None:
+        with self._client:
+            ui.page_title(self._title())
 
     def _title(self) -> str:
         return f"{self._screen.title} · Tenure" if self._screen is not None else "Tenure"

@@ -6,18 +6,13 @@ from playwright.sync_api import Locator, Page, expect
 
 from tenure.model import euid
 
-#: A screen that arrives sets the title, which may be before it has taken the former one's place.
+#: A screen sets the title when it has come.
 _FOLLOW = """path => {
-  for (const heading of document.querySelectorAll("h1")) heading.tnFormer = true;
   const link = Object.assign(document.createElement("a"), { href: path });
   document.body.append(link);
   document.title = "";
   link.click();
   link.remove();
-}"""
-_ARRIVED = """() => {
-  const heading = document.querySelector("h1");
-  return document.title !== "" && heading && !heading.tnFormer;
 }"""
 _AT_REST = (
     "!!(window.socket?.connected && document.querySelector('#tn-main') && !document.querySelector('dialog[open]'))"
@@ -41,7 +36,7 @@ class Screen:
     def follow(self, path: str) -> None:
         """Follow a link to another screen, which comes in place of this one, and wait until it is there."""
         self.page.evaluate(_FOLLOW, path)
-        self.page.wait_for_function(_ARRIVED)
+        self.page.wait_for_function("document.title !== ''")
         expect(self.page.locator("h1")).to_be_visible()
 
     @property

@@ -10,6 +10,20 @@ from psycopg.conninfo import conninfo_to_dict
 from tenure.model import euid
 from tests.ui.browsing import subject_page
 
+#: What the page sends, which titles it bears, and whether it went to a place within the screen.
+_NOTE = """() => {
+  const noted = (window.noted = { sent: [], titles: [], moved: false });
+  const emit = window.socket.emit;
+  window.socket.emit = function (name, ...what) {
+    if (name === "event") noted.sent.push(what);
+    return emit.call(this, name, ...what);
+  };
+  window.addEventListener("hashchange", () => (noted.moved = true), { once: true });
+  new MutationObserver(() => noted.titles.push(document.title)).observe(
+    document.querySelector("title"), { childList: true },
+  );
+}"""
+
 
 def test_what_others_do_shows_without_a_reload(visit, client, lab):
     subject = client.submit(queue_key="qc/manual", name="watched").subject
@@ -38,6 +52,26 @@ def test_an_update_leaves_focus_selection_and_what_is_typed_alone(visit, client,
     screen.page.keyboard.type("tence")
     screen.button("Release hold", within=screen.dialog).click()
     expect(screen.notice).to_contain_text("is released")
+
+
+def test_a_link_to_a_place_within_the_screen_asks_for_no_screen(visit, client, lab):
+    screen = visit("user:obi", subject_page(lab.subjects["blood 04"]))
+    screen.page.evaluate(_NOTE)
+    screen.page.evaluate("window.location.hash = 'fact-1'")
+    screen.page.wait_for_function("window.noted.moved")
+    assert screen.page.evaluate("window.noted.sent") == []
+
+
+def test_a_screen_that_somebody_has_left_behind_is_not_taken_for_the_one_that_is_awaited(visit, lab):
+    screen = visit("user:obi", "/ui/workers")
+    screen.page.evaluate(_NOTE)
+    screen.page.evaluate(
+        "['/ui/runs', '/ui/leases'].forEach((to) => document.querySelector(`.tn-nav [href='${to}']`).click())"
+    )
+    expect(screen.title).to_have_text("Leases")
+    screen.page.wait_for_function("document.title === 'Leases · Tenure'")
+    assert screen.page.evaluate("window.noted.sent.length") == 2
+    assert screen.page.evaluate("window.noted.titles") == ["Leases · Tenure"]
 
 
 def test_a_form_acts_once_however_often_it_is_sent(visit, client, lab, facts):

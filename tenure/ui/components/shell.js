@@ -58,7 +58,7 @@ export default {
       </dialog>
     </div>`,
   data: () => ({
-    sought: "", menu: false, problem: null, waiting: false, theme: "system", going: false, shortcuts,
+    sought: "", menu: false, problem: null, waiting: false, theme: "system", going: false, shortcuts, at: "",
   }),
   computed: {
     initials() {
@@ -69,6 +69,7 @@ export default {
     now: { immediate: true, handler: (iso) => iso && setClock(iso) },
   },
   mounted() {
+    this.at = this.address();
     this.theme = localStorage.getItem("tenure-theme") || "system";
     document.addEventListener("click", this.onClick);
     document.addEventListener("keydown", this.onKey);
@@ -99,13 +100,17 @@ export default {
     },
     go() {
       this.waiting = true;
-      this.$emit("open", window.location.pathname + window.location.search);
+      this.at = this.address();
+      this.$emit("open", this.at);
     },
-    /** The screen for the address is there. */
-    async arrived(title, fresh) {
+    address() {
+      return window.location.pathname + window.location.search;
+    },
+    /** The screen of an address is there. Whoever has gone on meanwhile waits for another one. */
+    async arrived(title, address) {
+      if (address !== this.at) return;
       this.waiting = false;
       document.title = title;
-      if (!fresh) return;
       await nextTick();
       const there = window.location.hash && document.getElementById(window.location.hash.slice(1));
       if (there) there.scrollIntoView({ block: "center" });
@@ -123,7 +128,7 @@ export default {
       this.visit(url.pathname + url.search + url.hash);
     },
     onBack() {
-      if (window.location.hash && this.at === window.location.pathname + window.location.search) return;
+      if (this.at === this.address()) return; // to a place within the screen
       if (window.socket?.connected) this.go();
       else window.location.reload();
     },
