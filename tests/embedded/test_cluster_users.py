@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import pwd
 import shutil
-from collections.abc import Callable, Iterator
+import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -25,12 +26,11 @@ def owner_of_process(pid: int | None) -> int:
 
 
 @pytest.fixture
-def open_folder(short_folder: Path) -> Iterator[Path]:
-    """A folder that everyone can enter and only its owner can write."""
-    folder = short_folder / "open"
-    folder.mkdir(mode=0o755)
-    yield folder
-    shutil.rmtree(folder)
+def open_folder(short_folder: Path) -> Path:
+    """A folder that everyone can enter and only its owner can write. It goes with ``short_folder``: clusters in it stop later."""
+    folder = Path(tempfile.mkdtemp(prefix="o", dir=short_folder))
+    folder.chmod(0o755)
+    return folder
 
 
 def test_ordinary_user_starts_uses_and_stops_a_server(short_folder: Path, as_ordinary_user: AsUser) -> None:
