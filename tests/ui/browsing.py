@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from playwright.sync_api import Locator, Page, expect
 
 from tenure.model import euid
@@ -62,6 +64,16 @@ class Screen:
     def button(self, name: str, *, within: Locator | None = None) -> Locator:
         """A button by its name."""
         return (within or self.page.locator("#tn-main")).get_by_role("button", name=name, exact=True)
+
+    def go(self, letter: str, title: str) -> None:
+        """Press g and a letter and wait for the screen; again where the machine was too slow for the second to count."""
+        for _ in range(3):
+            self.page.keyboard.press("g")
+            self.page.keyboard.press(letter)
+            with suppress(AssertionError):
+                expect(self.title).to_have_text(title)
+                return
+        expect(self.title).to_have_text(title)
 
     def row(self, text: str) -> Locator:
         """The row of a list in which a text stands."""

@@ -40,9 +40,7 @@ def test_j_k_and_enter_walk_a_list(visit, lab):
 def test_g_and_a_letter_go_to_a_screen(visit):
     screen = visit("user:obi", "/ui/")
     for letter, title in (("w", "Workers"), ("l", "Leases"), ("b", "Workbench"), ("d", "My desk"), ("q", "Queues")):
-        screen.page.keyboard.press("g")
-        screen.page.keyboard.press(letter)
-        expect(screen.title).to_have_text(title)
+        screen.go(letter, title)
 
 
 def test_shortcuts_can_be_switched_off_and_never_hinder_typing(visit, lab):

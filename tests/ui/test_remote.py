@@ -14,9 +14,7 @@ def test_submissions_are_narrowed_and_turned_page_by_page(visit, client, lab, mo
     for number in range(4):
         submit(client, lab, f"many-{number}", "ws-many")
     screen = visit("user:obi", "/ui/")
-    screen.page.keyboard.press("g")
-    screen.page.keyboard.press("s")
-    expect(screen.title).to_have_text("Submissions")
+    screen.go("s", "Submissions")
     rows = screen.page.locator("tbody tr")
     screen.page.get_by_label("Workspace").fill("ws-many")
     screen.page.keyboard.press("Enter")

@@ -39,9 +39,7 @@ def begin(client, lab) -> Iterator[Callable[..., int]]:
 
 def test_runs_are_found_by_workflow_status_and_key(visit, lab):
     screen = visit("user:obi", "/ui/")
-    screen.page.keyboard.press("g")
-    screen.page.keyboard.press("u")
-    expect(screen.title).to_have_text("Runs")
+    screen.go("u", "Runs")
     screen.page.get_by_label("Workflow", exact=True).select_option("report")
     screen.page.get_by_label("Status").select_option("FAILED")
     expect(screen.row("r-failed")).to_be_visible()
