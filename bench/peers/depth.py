@@ -1,15 +1,19 @@
 """Does Tenure get slower with what lies in its tables? Drains of 20,000 jobs with nothing else, with 1,000,000 more
-waiting behind them in the same queue, with 1,000,000 finished, and with 1,000,000 scheduled for later; three rounds each.
+waiting behind them in the same queue, with 1,000,000 finished, and with 1,000,000 scheduled for later. Each case has a
+database of its own, and a round drains all four, so that what else the machine does falls on all of them alike: the ratio is
+the median of each round's own.
 
 usage: depth.py OUT.jsonl [rounds]
 """
-import json, statistics, sys, time
+import json, statistics, sys
+import psycopg
 from mkplan import BEST
 from prefill import PREFILL
-from run import call, recreate
+from run import ADMIN, call, recreate
 from sampling import connect, drain_sampled
 
 N = 20_000
+BESIDE = ["nothing", "waiting", "finished", "future"]
 WAITING = """set session_replication_role = replica;
   create temp table later as select nextval('tenure.uid') as uid, g as i, now() as t, sha256(int8send(g)) as h from generate_series(1, {n}) g;
   insert into tenure.subject (uid, tenant, template, properties, created_at)
@@ -31,27 +35,51 @@ def lay(c, what, n):
     c.execute("vacuum analyze")
 
 
+def kept(what):
+    return f"bench_tenure_{what}"
+
+
+def rename(old, new):
+    with psycopg.connect(ADMIN, autocommit=True) as c:
+        c.execute(f"alter database {old} rename to {new}")
+
+
+def drain():
+    """Jobs per second of one drain of N jobs."""
+    call("tenure", {}, "bulk", N)
+    with connect("tenure") as c:
+        c.execute("checkpoint")
+    points = drain_sampled("tenure", BEST["tenure"], N, every=0.02)
+    begun = next(t for t, d in points if d > 0)
+    return points[-1][1] / (points[-1][0] - begun)
+
+
 def main():
     outp, rounds = sys.argv[1], int(sys.argv[2]) if len(sys.argv) > 2 else 3
-    base = None
-    for what in ("nothing", "waiting", "finished", "future"):
+    for what in BESIDE:
         recreate("tenure", {})
         with connect("tenure") as c:
             lay(c, what, 1_000_000)
-        rates = []
-        for _ in range(rounds):
-            call("tenure", {}, "bulk", N)
-            with connect("tenure") as c:
-                c.execute("checkpoint")
-            points = drain_sampled("tenure", BEST["tenure"], N, every=0.02)
-            begun = next(t for t, d in points if d > 0)
-            rates.append(points[-1][1] / (points[-1][0] - begun))
-        median = statistics.median(rates)
-        base = base or median
-        r = dict(beside=what, rates=rates, median=median, ratio=median / base)
+        with psycopg.connect(ADMIN, autocommit=True) as c:
+            c.execute(f"drop database if exists {kept(what)} with (force)")
+        rename("bench_tenure", kept(what))
+    rates = {what: [] for what in BESIDE}
+    for turn in range(rounds + 1):
+        # Each is at each place of a round in turn; the first round warms.
+        for what in BESIDE[turn % 4:] + BESIDE[:turn % 4]:
+            rename(kept(what), "bench_tenure")
+            rate = drain()
+            rename("bench_tenure", kept(what))
+            if turn:
+                rates[what].append(rate)
+    for what, measured in rates.items():
+        ratios = [rate / base for rate, base in zip(measured, rates["nothing"])]
+        r = dict(beside=what, rates=measured, median=statistics.median(measured), ratios=ratios, ratio=statistics.median(ratios))
         with open(outp, "a") as f:
             f.write(json.dumps(r) + "\n")
-        print(f"1,000,000 {what:9} {median:8.0f} jobs/s   x {r['ratio']:.2f}   {[round(x) for x in rates]}", flush=True)
+        print(f"1,000,000 {what:9} {r['median']:8.0f} jobs/s   x {r['ratio']:.2f}   {[round(x) for x in measured]}   {[round(x, 2) for x in ratios]}", flush=True)
+        with psycopg.connect(ADMIN, autocommit=True) as c:
+            c.execute(f"drop database {kept(what)} with (force)")
 
 
 if __name__ == "__main__":

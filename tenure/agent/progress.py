@@ -30,6 +30,13 @@ def submitting(execution: Execution, now: float) -> Change | None:
     return Change(replace(_moved(execution, Stage.SUBMITTING, now), attempts=execution.attempts))
 
 
+def still_without_job(execution: Execution, problem: str) -> Change | None:
+    """It was about to become a job, and was looked for in vain. It stays due: the next look may find it all the same."""
+    if execution.stage is not Stage.SUBMITTING:
+        return None
+    return Change(replace(execution, problem=problem))
+
+
 def submitted(execution: Execution, job_id: str, now: float, *, reported: bool, adopted: bool = False) -> Change | None:
     """The scheduler has it under ``job_id``; ``reported`` where that is the id to tell of."""
     if execution.stage not in (Stage.PREPARED, Stage.SUBMITTING):

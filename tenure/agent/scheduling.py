@@ -23,8 +23,10 @@ from tenure.agent.standing import SCHEDULER, Standing
 from tenure.agent.store.store import Store
 from tenure.agent.telling import LOG, tell
 
-#: So many are looked for with one question, and then submitted one after the other.
+#: So many of each kind are looked for, and then submitted one after the other.
 _BATCH = 50
+#: So many keys are named in one question.
+_QUESTION = 2 * _BATCH
 #: After so long the jobs that there are come first again: where each submission takes its time, they are not to wait for all.
 _BATCH_SECONDS = 10.0
 _FIRST, _LONGEST = 1.0, 60.0
@@ -52,6 +54,8 @@ class Scheduling:
         self._failures = 0
         self._not_taken = 0
         self._rests_until = float("-inf")
+        self._looks_in_vain = 0
+        self._looks_again_at = float("-inf")
         self._troubles: dict[str, str] = {}
         """What the scheduler did not do, while it may do the rest."""
         self._opened = False
@@ -144,21 +148,32 @@ class Scheduling:
         return wait
 
     def _submit(self, now: float) -> float:
-        # What may be a job already is looked for in any case.
-        ready = self._store.due(Stage.SUBMITTING, now, _BATCH)
-        if self._lease.holds():
-            ready += self._store.due(Stage.PREPARED, now, _BATCH)
+        # What may be a job already is looked for in any case, though less and less often while nothing may be submitted.
+        holds = self._lease.holds()
+        if holds:
+            self._looks_in_vain, self._looks_again_at = 0, float("-inf")
+        rests = self._looks_again_at - time.monotonic()
+        if holds:
+            ready = self._store.due(Stage.SUBMITTING, now, _BATCH) + self._store.due(Stage.PREPARED, now, _BATCH)
+        else:
+            ready = self._store.due(Stage.SUBMITTING, now) if rests <= 0 else []
         if ready:
-            found = self.scheduler.find([execution.execution_id for execution in ready])
+            found: dict[str, JobStatus] = {}
+            for start in range(0, len(ready), _QUESTION):
+                found |= self.scheduler.find([each.execution_id for each in ready[start : start + _QUESTION]])
             begun = time.monotonic()
-            for execution in ready:
+            # What was not taken before comes last: it may be the one that the scheduler does not answer to.
+            for execution in sorted(ready, key=lambda each: each.attempts):
                 if self._stopping() or time.monotonic() - begun > _BATCH_SECONDS:
                     return 0.0
                 self._submit_one(execution, found.get(execution.execution_id))
+            if not holds:
+                self._looks_again_at = time.monotonic() + pause_after(self._looks_in_vain, _FIRST, _LONGEST)
+                self._looks_in_vain += 1
             return 0.0
-        stages = (Stage.SUBMITTING, Stage.PREPARED) if self._lease.holds() else (Stage.SUBMITTING,)
+        stages = (Stage.SUBMITTING, Stage.PREPARED) if holds else (Stage.SUBMITTING,)
         nexts = [self._store.next_due(stage) for stage in stages]
-        return min((max(at - now, 0.01) for at in nexts if at is not None), default=_IDLE)
+        return min((max(at - now, rests, 0.01) for at in nexts if at is not None), default=_IDLE)
 
     def _submit_one(self, execution: Execution, there: JobStatus | None) -> None:
         key = execution.execution_id
@@ -171,7 +186,8 @@ class Scheduling:
             tell(execution, "was cancelled before it was submitted.")
             return
         if not self._lease.holds():
-            self._wait_for_the_server(execution, now)
+            said = "Not submitted while the server does not answer."
+            self._store.change(key, lambda each: progress.still_without_job(each, said), now)
             return
         about = self._store.change(key, lambda each: progress.submitting(each, now), now)
         if about is None or about.stage is not Stage.SUBMITTING or about.cancel_at is not None:
@@ -196,12 +212,6 @@ class Scheduling:
             self._wait_for_its_job(about, self._clock(), problem, pause)
         else:
             self._has_job(execution, job_id)
-
-    def _wait_for_the_server(self, execution: Execution, now: float) -> None:
-        """What is only prepared waits as it is until a poll is answered."""
-        if execution.stage is Stage.SUBMITTING:
-            pause = pause_after(execution.attempts, _FIRST, _LONGEST)
-            self._wait_for_its_job(execution, now, "Not submitted while the server does not answer.", pause)
 
     def _has_job(self, execution: Execution, job_id: str, *, adopted: bool = False) -> None:
         now, reported = self._clock(), self.scheduler.job_ids_are_reported

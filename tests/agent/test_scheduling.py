@@ -66,23 +66,32 @@ def test_while_no_poll_is_answered_nothing_is_submitted_and_what_is_a_job_alread
 
     border.trouble = trouble
     late = tmp_path / "late.sh"
-    lost, waits = border.submit(counted(tmp_path)), border.submit(late.as_uri())
+    untaken, lost, waits = (
+        border.submit(counted(tmp_path)),
+        border.submit(counted(tmp_path)),
+        border.submit(late.as_uri()),
+    )
+    moody.takes_none_of = {untaken}
     moody.loses_answers, moody.falls_silent = 1, True
     with running(scheduler=moody):
         border.wait(lambda: len(moody.submitted) == 1, "one is submitted, and nobody knows it")
         border.wait(lambda: waits in border.held, "the node has the other one")
     away = True
     late.write_text(f'echo "$TENURE_EXECUTION_ID" >> {tmp_path}/starts')
-    moody.silent = False
+    moody.silent, moody.takes_none_of = False, set()
+    looked = sum(untaken in keys for keys in moody.finds)
     with running(scheduler=moody):
         border.wait_for_end(lost)
-        border.wait(lambda: look(settings.folder).executions.get("prepared") == 1, "the other one is ready")
+        border.wait(lambda: look(settings.folder).executions.get("prepared") == 1, "one is ready")
+        border.wait(
+            lambda: sum(untaken in keys for keys in moody.finds) > looked + 1, "one is looked for, again and again"
+        )
         asked = polls
         border.wait(lambda: polls > asked, "the server is asked in vain")
         assert moody.submitted == [lost]
         away = False
-        border.wait_for_end(waits)
-    assert sorted(runs(tmp_path)) == sorted([lost, waits])
+        border.wait_for_end(untaken, waits)
+    assert sorted(runs(tmp_path)) == sorted([untaken, lost, waits])
     assert border.states(waits) == ["accepted", "running", "completed"]
 
 
