@@ -74,6 +74,31 @@ def test_a_screen_that_somebody_has_left_behind_is_not_taken_for_the_one_that_is
     assert screen.page.evaluate("window.noted.titles") == ["Leases · Tenure"]
 
 
+def test_ticks_set_at_once_are_all_kept(visit, client, lab):
+    subjects = [client.submit(queue_key="qc/manual", name=f"ticked {n}").subject for n in range(3)]
+    for subject in subjects:
+        client.hold(subject, reason="to be ticked")
+    screen = visit("user:omar", "/ui/workbench?view=holds")
+    names = [euid.format_euid(euid.SUBJECT, subject) for subject in subjects]
+    for name in names:
+        expect(screen.row(name)).to_be_visible()
+    screen.page.evaluate(
+        "names => names.forEach((name) => document.querySelector(`[aria-label='Select ${name}']`).click())", names
+    )
+    expect(screen.button("Release 3")).to_be_visible()
+    screen.row(names[1]).get_by_role("checkbox").uncheck()
+    expect(screen.button("Release 2")).to_be_visible()
+    for name in names:
+        expect(screen.row(name).get_by_role("checkbox")).to_be_checked(checked=name != names[1])
+    every = screen.page.get_by_label("Select all of Holds")
+    every.check()
+    expect(every).to_be_checked()
+    every.uncheck()
+    expect(screen.button("Release")).to_be_disabled()
+    for subject in subjects:
+        client.cancel(subject, reason="it was for a test")
+
+
 def test_a_form_acts_once_however_often_it_is_sent(visit, client, lab, facts):
     subject = client.submit(queue_key="qc/manual", name="double").subject
     screen = visit("user:omar", subject_page(subject))

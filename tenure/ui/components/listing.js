@@ -14,13 +14,13 @@ export default {
       <div v-else-if="rows.length" class="tn-scroll" tabindex="-1">
       <table role="table" :aria-label="label">
         <thead role="rowgroup"><tr role="row">
-          <th v-if="selectable" role="columnheader" class="tn-tick"><input type="checkbox" :checked="all" :indeterminate.prop="some" :aria-label="'Select all of ' + label" @change="toggleAll"></th>
+          <th v-if="selectable" role="columnheader" class="tn-tick"><input type="checkbox" :checked="all" :indeterminate.prop="some" :aria-label="'Select all of ' + label" @change="tick(rows.map((row) => row.key), $event.target.checked)"></th>
           <th v-for="column in columns" :key="column.key" role="columnheader" scope="col" :class="column.align">{{ column.label }}</th>
           <th v-if="acting" role="columnheader"><span class="tn-hidden">Actions</span></th>
         </tr></thead>
         <tbody role="rowgroup">
           <tr v-for="row in rows" :key="row.key" role="row" :data-key="row.key" :class="[row.tone ? 'is-' + row.tone : '', { 'is-here': row.key === here, 'is-selected': chosen.has(row.key) }]">
-            <td v-if="selectable" role="cell" class="tn-tick"><input type="checkbox" :checked="chosen.has(row.key)" :aria-label="'Select ' + row.name" @change="toggle(row.key)"></td>
+            <td v-if="selectable" role="cell" class="tn-tick"><input type="checkbox" :checked="chosen.has(row.key)" :aria-label="'Select ' + row.name" @change="tick([row.key], $event.target.checked)"></td>
             <td v-for="(cell, index) in row.cells" :key="columns[index].key" role="cell" :class="columns[index].align" :data-label="columns[index].label"><Cell :cell="cell"/></td>
             <td v-if="acting" role="cell" class="tn-row-actions">
               <button v-for="act in row.acts" :key="act.name" type="button" class="tn-button is-small" :class="act.tone ? 'is-' + act.tone : ''" :disabled="!!act.refused" :title="act.refused || null"
@@ -55,13 +55,9 @@ export default {
     document.removeEventListener("keydown", this.onKey);
   },
   methods: {
-    toggle(key) {
-      const chosen = new Set(this.chosen);
-      if (!chosen.delete(key)) chosen.add(key);
-      this.$emit("select", [...chosen]);
-    },
-    toggleAll() {
-      this.$emit("select", this.all ? [] : this.rows.map((row) => row.key));
+    /** What changes is told, not what is then selected: the next tick may come before the server has shown this one. */
+    tick(keys, on) {
+      this.$emit("select", { keys, on });
     },
     onKey(event) {
       if (!this.walk || !this.rows.length) return;
@@ -76,7 +72,7 @@ export default {
         row?.scrollIntoView({ block: "nearest" });
         row?.querySelector("a[href]")?.focus({ preventScroll: true });
       } else if (at >= 0 && key === "x" && this.selectable) {
-        this.toggle(this.here);
+        this.$el.querySelector(`tr[data-key="${CSS.escape(this.here)}"] .tn-tick input`)?.click();
       } else if (at >= 0 && key === "Enter" && event.target === document.body && this.rows[at].href) {
         event.preventDefault();
         this.$el.querySelector(`tr[data-key="${CSS.escape(this.here)}"] a[href]`)?.click();

@@ -22,7 +22,7 @@ from tenure.ui.actions import on_subscriptions
 from tenure.ui.actions.action import Action, button
 from tenure.ui.components.filters import Filters
 from tenure.ui.components.heading import Heading
-from tenure.ui.components.listing import Listing
+from tenure.ui.components.listing import Listing, ticked
 from tenure.ui.components.properties import Properties
 from tenure.ui.components.reasons import Reasons
 from tenure.ui.components.section import block, section
@@ -259,8 +259,8 @@ class SubscriptionScreen(Screen):
         self._waiting_pages.turn(str(way), shown_now[-1].position if shown_now else None)
         await self.page.refresh()
 
-    def _select(self, keys: list[str]) -> None:
-        self._selected = {str(key) for key in keys}
+    def _select(self, change: dict[str, Any]) -> None:
+        self._selected = ticked(self._selected, change)
         self.update()
 
     async def _narrow(self, chosen: dict[str, str]) -> None:

@@ -17,7 +17,7 @@ from tenure.ui.actions import on_subjects
 from tenure.ui.actions.action import Action, button
 from tenure.ui.components.filters import Filters
 from tenure.ui.components.heading import Heading
-from tenure.ui.components.listing import Listing
+from tenure.ui.components.listing import Listing, ticked
 from tenure.ui.components.tabs import WORKBENCH, tabs
 from tenure.ui.screen import Screen
 from tenure.ui.screens.paging import PAGE, Pages
@@ -132,8 +132,8 @@ class Workbench(Screen):
         self._pages.restart()
         await self.page.refresh()
 
-    def _select(self, keys: list[str]) -> None:
-        self._selected = set(keys)
+    def _select(self, change: dict[str, Any]) -> None:
+        self._selected = ticked(self._selected, change)
         self.update()
 
     async def _turn(self, way: str) -> None:
