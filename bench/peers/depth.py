@@ -39,9 +39,13 @@ def kept(what):
     return f"bench_tenure_{what}"
 
 
-def rename(old, new):
+def administer(statement):
     with psycopg.connect(ADMIN, autocommit=True) as c:
-        c.execute(f"alter database {old} rename to {new}")
+        c.execute(statement)
+
+
+def rename(old, new):
+    administer(f"alter database {old} rename to {new}")
 
 
 def drain():
@@ -60,13 +64,12 @@ def main():
         recreate("tenure", {})
         with connect("tenure") as c:
             lay(c, what, 1_000_000)
-        with psycopg.connect(ADMIN, autocommit=True) as c:
-            c.execute(f"drop database if exists {kept(what)} with (force)")
+        administer(f"drop database if exists {kept(what)} with (force)")
         rename("bench_tenure", kept(what))
     rates = {what: [] for what in BESIDE}
     for turn in range(rounds + 1):
         # Each is at each place of a round in turn; the first round warms.
-        for what in BESIDE[turn % 4:] + BESIDE[:turn % 4]:
+        for what in BESIDE[turn % len(BESIDE):] + BESIDE[:turn % len(BESIDE)]:
             rename(kept(what), "bench_tenure")
             rate = drain()
             rename("bench_tenure", kept(what))
@@ -78,8 +81,7 @@ def main():
         with open(outp, "a") as f:
             f.write(json.dumps(r) + "\n")
         print(f"1,000,000 {what:9} {r['median']:8.0f} jobs/s   x {r['ratio']:.2f}   {[round(x) for x in measured]}   {[round(x, 2) for x in ratios]}", flush=True)
-        with psycopg.connect(ADMIN, autocommit=True) as c:
-            c.execute(f"drop database {kept(what)} with (force)")
+        administer(f"drop database {kept(what)} with (force)")
 
 
 if __name__ == "__main__":

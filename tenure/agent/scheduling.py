@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 
 from tenure.agent import progress
 from tenure.agent.backoff import pause_after
@@ -148,15 +148,13 @@ class Scheduling:
         return wait
 
     def _submit(self, now: float) -> float:
-        # What may be a job already is looked for in any case, though less and less often while nothing may be submitted.
         holds = self._lease.holds()
         if holds:
             self._looks_in_vain, self._looks_again_at = 0, float("-inf")
-        rests = self._looks_again_at - time.monotonic()
-        if holds:
             ready = self._store.due(Stage.SUBMITTING, now, _BATCH) + self._store.due(Stage.PREPARED, now, _BATCH)
         else:
-            ready = self._store.due(Stage.SUBMITTING, now) if rests <= 0 else []
+            # What may be a job already is looked for in any case, though less and less often while nothing may be submitted.
+            ready = self._store.due(Stage.SUBMITTING, now) if time.monotonic() >= self._looks_again_at else []
         if ready:
             found: dict[str, JobStatus] = {}
             for start in range(0, len(ready), _QUESTION):
@@ -173,6 +171,7 @@ class Scheduling:
             return 0.0
         stages = (Stage.SUBMITTING, Stage.PREPARED) if holds else (Stage.SUBMITTING,)
         nexts = [self._store.next_due(stage) for stage in stages]
+        rests = self._looks_again_at - time.monotonic()
         return min((max(at - now, rests, 0.01) for at in nexts if at is not None), default=_IDLE)
 
     def _submit_one(self, execution: Execution, there: JobStatus | None) -> None:
@@ -236,13 +235,13 @@ class Scheduling:
         if not asked:
             self._troubles.pop(_CANCEL, None)
         due = [each for each in asked if time.monotonic() >= self._canceled.get(each.execution_id, float("-inf"))]
-        statuses: Mapping[str, JobStatus] | None = None
+        statuses: dict[str, JobStatus] | None = None
         for execution in due:
             self._canceled[execution.execution_id] = time.monotonic() + _CANCEL_AGAIN
             try:
                 if statuses is None:  # one question for all of them
-                    statuses = self.scheduler.poll([each.job_id for each in due if each.job_id is not None])
-                if _status_of(execution, statuses) is None:
+                    statuses = self._statuses(due)
+                if execution.execution_id not in statuses:
                     continue
                 self.scheduler.cancel(execution.job_id or "")
             except SchedulerUnavailable as error:
@@ -255,12 +254,20 @@ class Scheduling:
 
     # Watching
 
+    def _statuses(self, executions: Sequence[Execution]) -> dict[str, JobStatus]:
+        """How their jobs stand, by execution, from one question. A scheduler that has lost what it knew gives numbers a second
+        time: then that is another one's job.
+        """
+        told = self.scheduler.poll([each.job_id for each in executions if each.job_id is not None])
+        found = ((each.execution_id, told.get(each.job_id or "")) for each in executions)
+        return {key: status for key, status in found if status is not None and status.key == key}
+
     def _look(self, jobs: Sequence[Execution]) -> None:
         """One question for all of them."""
-        statuses = self.scheduler.poll([execution.job_id for execution in jobs if execution.job_id is not None])
+        statuses = self._statuses(jobs)
         missing = []
         for execution in jobs:
-            status = _status_of(execution, statuses)
+            status = statuses.get(execution.execution_id)
             if status is not None:
                 self._saw(execution, status)
             else:
@@ -331,11 +338,3 @@ class Scheduling:
             tell(execution, "%s", problem, level=logging.WARNING)
         else:
             self._store.change(execution.execution_id, lambda each: progress.brought(each, now), now)
-
-
-def _status_of(execution: Execution, statuses: Mapping[str, JobStatus]) -> JobStatus | None:
-    """How its job stands, by the job's number. A scheduler that has lost what it knew gives numbers a second time: then that
-    is another one's job.
-    """
-    status = statuses.get(execution.job_id or "")
-    return status if status is not None and status.key == execution.execution_id else None

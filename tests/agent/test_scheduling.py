@@ -403,8 +403,7 @@ def test_many_cancellations_do_not_ask_the_scheduler_one_by_one_whose_jobs_they_
         cancel(job_id)
 
     monkeypatch.setattr(moody, "cancel", noted)
-    uri = counted(tmp_path, f"while [ ! -e {tmp_path}/go ]; do sleep 0.05; done")
-    executions = [border.submit(uri) for _ in range(5)]
+    executions = [held_open(border, tmp_path)[0] for _ in range(5)]
     moody.deaf_to = set(executions)
     with running(scheduler=moody):
         border.wait(lambda: all("running" in border.states(each) for each in executions), "all run")

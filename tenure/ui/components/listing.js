@@ -59,6 +59,10 @@ export default {
     tick(keys, on) {
       this.$emit("select", { keys, on });
     },
+    /** What a selector finds within the row that one is at; the row itself where it is empty. */
+    within(selector) {
+      return this.$el.querySelector(`tr[data-key="${CSS.escape(this.here)}"] ${selector}`);
+    },
     onKey(event) {
       if (!this.walk || !this.rows.length) return;
       const key = shortcutOf(event);
@@ -68,14 +72,13 @@ export default {
         event.preventDefault();
         const next = key === "j" ? Math.min(at + 1, this.rows.length - 1) : Math.max(at - 1, 0);
         this.here = this.rows[next].key;
-        const row = this.$el.querySelector(`tr[data-key="${CSS.escape(this.here)}"]`);
-        row?.scrollIntoView({ block: "nearest" });
-        row?.querySelector("a[href]")?.focus({ preventScroll: true });
+        this.within("")?.scrollIntoView({ block: "nearest" });
+        this.within("a[href]")?.focus({ preventScroll: true });
       } else if (at >= 0 && key === "x" && this.selectable) {
-        this.$el.querySelector(`tr[data-key="${CSS.escape(this.here)}"] .tn-tick input`)?.click();
+        this.within(".tn-tick input")?.click();
       } else if (at >= 0 && key === "Enter" && event.target === document.body && this.rows[at].href) {
         event.preventDefault();
-        this.$el.querySelector(`tr[data-key="${CSS.escape(this.here)}"] a[href]`)?.click();
+        this.within("a[href]")?.click();
       }
     },
   },
