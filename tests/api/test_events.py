@@ -9,7 +9,7 @@ import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import httpx
@@ -78,7 +78,10 @@ class Stream:
         return [event["type"] for event in self.events]
 
     def close(self) -> None:
-        self._response.close()
+        # A socket that another thread reads is only gone when that thread has let go of it.
+        with suppress(OSError):
+            self._response.extensions["network_stream"].get_extra_info("socket").shutdown(socket.SHUT_RDWR)
+        self._thread.join(10)
         self._http.close()
 
 
