@@ -25,18 +25,16 @@ export default {
     },
   },
   methods: {
+    /** What changes is told, not what is then chosen: the next choice may come before the server has shown this one. */
     change(name, value) {
       delete this.typing[name];
-      this.choose({ ...this.chosen, [name]: value.trim() });
+      this.chosen = { ...this.chosen, [name]: value.trim() };
+      this.$emit("change", { name, value: value.trim() });
     },
     clear() {
       this.typing = {};
-      this.choose({});
-    },
-    // What was chosen counts from here on, before the server has answered: the next choice adds to it.
-    choose(chosen) {
-      this.chosen = chosen;
-      this.$emit("change", chosen);
+      this.chosen = {};
+      this.$emit("change", {});
     },
   },
 };

@@ -17,7 +17,7 @@ from tenure.store.records import LeaseRow
 from tenure.ui import cells, places
 from tenure.ui.actions import on_workers
 from tenure.ui.actions.action import button
-from tenure.ui.components.filters import Filters
+from tenure.ui.components.filters import Filters, narrowed
 from tenure.ui.components.heading import Heading
 from tenure.ui.components.listing import Listing
 from tenure.ui.screen import Screen
@@ -85,8 +85,8 @@ class Leases(Screen):
             more=self._pages.more,
         )  # fmt: skip
 
-    async def _narrow(self, values: dict[str, str]) -> None:
-        self._values = {key: str(value) for key, value in values.items()}
+    async def _narrow(self, change: dict[str, Any]) -> None:
+        self._values = narrowed(self._values, change)
         self._pages.restart()
         await self.page.refresh()
 

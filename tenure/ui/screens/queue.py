@@ -16,7 +16,7 @@ from tenure.store.records import Item, ItemPage, QueueCounts, QueueSample
 from tenure.ui import cells, places
 from tenure.ui.actions import on_desk
 from tenure.ui.actions.action import button
-from tenure.ui.components.filters import Filters
+from tenure.ui.components.filters import Filters, narrowed
 from tenure.ui.components.heading import Heading
 from tenure.ui.components.listing import Listing
 from tenure.ui.components.properties import Properties
@@ -145,8 +145,8 @@ class QueueScreen(Screen):
         self._pages.turn(str(way), self._next)
         await self.page.refresh()
 
-    async def _narrow(self, chosen: dict[str, str]) -> None:
-        self._chosen = {str(name): str(value) for name, value in chosen.items()}
+    async def _narrow(self, change: dict[str, Any]) -> None:
+        self._chosen = narrowed(self._chosen, change)
         self._pages.restart()
         await self.page.refresh()
 

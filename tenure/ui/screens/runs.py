@@ -13,7 +13,7 @@ from tenure.model.fact import Fact
 from tenure.sdk import runs as flow
 from tenure.store.operation import Op
 from tenure.ui import cells, places
-from tenure.ui.components.filters import Filters
+from tenure.ui.components.filters import Filters, narrowed
 from tenure.ui.components.heading import Heading
 from tenure.ui.components.listing import Listing
 from tenure.ui.components.tabs import WORK, tabs
@@ -85,8 +85,8 @@ class Runs(Screen):
         """Whatever happens to runs or workflows."""
         return any(fact.type.startswith(("run.", "workflow.")) for fact in facts)
 
-    async def _narrow(self, chosen: dict[str, str]) -> None:
-        self._chosen = {str(name): str(value) for name, value in chosen.items()}
+    async def _narrow(self, change: dict[str, Any]) -> None:
+        self._chosen = narrowed(self._chosen, change)
         self._pages.restart()
         await self.page.refresh()
 

@@ -18,7 +18,7 @@ from tenure.sdk import operations as ops
 from tenure.store.operation import Op
 from tenure.store.records import SubjectRow
 from tenure.ui import cells, places
-from tenure.ui.components.filters import Filters
+from tenure.ui.components.filters import Filters, narrowed
 from tenure.ui.components.heading import Heading
 from tenure.ui.components.listing import Listing
 from tenure.ui.screen import Screen
@@ -63,10 +63,10 @@ class Search(Screen):
 
     def _read(self, caller: Caller) -> Op[Found]:
         text = self._text
-        narrowed = any(self._chosen.values())
-        if not narrowed and self._pages.after is None and (direct := (yield from _direct(caller, text))) is not None:
+        narrowing = any(self._chosen.values())
+        if not narrowing and self._pages.after is None and (direct := (yield from _direct(caller, text))) is not None:
             return Found((), None, direct)
-        if not narrowed and not text:
+        if not narrowing and not text:
             return Found((), None)
         states = [State(self._chosen["state"])] if self._chosen.get("state") in list(State) else None
         page = yield from ops.find_subjects(
@@ -100,8 +100,8 @@ class Search(Screen):
         shown = {subject.envelope.uid for subject in self._found.subjects}
         return any(fact.thread in shown for fact in facts)
 
-    async def _narrow(self, chosen: dict[str, str]) -> None:
-        self._chosen = {str(name): str(value) for name, value in chosen.items()}
+    async def _narrow(self, change: dict[str, Any]) -> None:
+        self._chosen = narrowed(self._chosen, change)
         self._pages.restart()
         await self.page.refresh()
 

@@ -14,7 +14,7 @@ from tenure.remote.model.names import submission_id_of
 from tenure.remote.rows import ExecutionRow, SubmissionPage, SubmissionRow
 from tenure.store.operation import Op
 from tenure.ui import cells, places
-from tenure.ui.components.filters import Filters
+from tenure.ui.components.filters import Filters, narrowed
 from tenure.ui.components.heading import Heading
 from tenure.ui.components.listing import Listing
 from tenure.ui.components.tabs import REMOTE, tabs
@@ -98,8 +98,8 @@ class Submissions(Screen):
         shown = {row.uid for row in self._page.submissions}
         return any(fact.thread in shown or fact.type == "submission.accepted" for fact in facts)
 
-    async def _narrow(self, chosen: dict[str, str]) -> None:
-        self._chosen = {str(name): str(value) for name, value in chosen.items()}
+    async def _narrow(self, change: dict[str, Any]) -> None:
+        self._chosen = narrowed(self._chosen, change)
         self._pages.restart()
         await self.page.refresh()
 

@@ -20,7 +20,7 @@ from tenure.store.operation import Op
 from tenure.ui import cells, places
 from tenure.ui.actions import on_subscriptions
 from tenure.ui.actions.action import Action, button
-from tenure.ui.components.filters import Filters
+from tenure.ui.components.filters import Filters, narrowed
 from tenure.ui.components.heading import Heading
 from tenure.ui.components.listing import Listing, ticked
 from tenure.ui.components.properties import Properties
@@ -263,8 +263,8 @@ class SubscriptionScreen(Screen):
         self._selected = ticked(self._selected, change)
         self.update()
 
-    async def _narrow(self, chosen: dict[str, str]) -> None:
-        self._chosen = {"letters": str(chosen.get("letters", ""))}
+    async def _narrow(self, change: dict[str, Any]) -> None:
+        self._chosen = narrowed(self._chosen, change)
         self._letter_pages.restart()
         await self.page.refresh()
 

@@ -15,7 +15,7 @@ from tenure.store.records import DeadLetterRow, HoldRow
 from tenure.ui import cells, places
 from tenure.ui.actions import on_subjects
 from tenure.ui.actions.action import Action, button
-from tenure.ui.components.filters import Filters
+from tenure.ui.components.filters import Filters, narrowed
 from tenure.ui.components.heading import Heading
 from tenure.ui.components.listing import Listing, ticked
 from tenure.ui.components.tabs import WORKBENCH, tabs
@@ -127,8 +127,8 @@ class Workbench(Screen):
         if chosen and name in deeds:
             self.page.ask(deeds[name]())
 
-    async def _narrow(self, chosen: dict[str, str]) -> None:
-        self._chosen = {str(name): str(value) for name, value in chosen.items()}
+    async def _narrow(self, change: dict[str, Any]) -> None:
+        self._chosen = narrowed(self._chosen, change)
         self._pages.restart()
         await self.page.refresh()
 
