@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from tenure.api.citations import without_citations
 from tenure.remote.model.contracts import (
     EventReceived,
     EventResults,
@@ -48,7 +49,7 @@ def schema_of(name: str) -> dict[str, Any]:
 
 def written(name: str) -> str:
     """The file of a contract."""
-    return json.dumps(schema_of(name), indent=2, ensure_ascii=False) + "\n"
+    return json.dumps(without_citations(schema_of(name)), indent=2, ensure_ascii=False) + "\n"
 
 
 def main() -> int:

@@ -7,6 +7,7 @@ from typing import Any
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 
+from tenure.api.citations import without_citations
 from tenure.api.problem import MEDIA_TYPE, Problem
 
 _PROBLEMS = {
@@ -38,7 +39,7 @@ _TAGS = [
     ("leases", "Exclusive claims, live and ended, each with its execution record."),
     ("triage", "Dead letters and holds: what waits for a person."),
     ("runs", "Runs of workflows: start, look at, steer; and the schedules that start them."),
-    ("remote", "Submissions to execution stacks of somebody else: the product's side, and the node's (S5)."),
+    ("remote", "Submissions to execution stacks of somebody else: the product's side, and the node's."),
     ("ledger", "Every change of anything, as a sequence to read or to follow."),
     ("retention", "How long what is no fact is kept."),
     ("subscriptions", "Which events leave, where to, and what each subscription gave up."),
@@ -75,7 +76,8 @@ def described(application: FastAPI) -> dict[str, Any]:
                 _never_null(parameter["schema"])
             _add_problems(method, operation)
             _add_examples(operation, schemas)
-    return document
+    told: dict[str, Any] = without_citations(document)
+    return told
 
 
 def _never_null(schema: dict[str, Any]) -> None:

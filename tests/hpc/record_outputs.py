@@ -80,7 +80,7 @@ def abridged(printed: str) -> str:
 def _sbatch(slurm: SlurmCluster, *options: str, environment: dict[str, str] | None = None) -> dict[str, str | int]:
     done = subprocess.run(
         ["sbatch", "--parsable", *options], input="#!/bin/sh\ntrue\n", capture_output=True, text=True, check=False,
-        env=os.environ | slurm.environment | {"LC_ALL": "C"} | (environment or {}),
+        cwd=slurm.folder, env=os.environ | slurm.environment | {"LC_ALL": "C"} | (environment or {}),
     )  # fmt: skip
     return {"status": done.returncode, "out": done.stdout, "error": done.stderr}
 

@@ -69,7 +69,7 @@ async def list_queues(
     cursor_: CursorParameter = None,
     window_seconds: Window = 300,
 ) -> Answer:
-    """Active queues, the most urgent first, each with S1's sixteen metrics."""
+    """Active queues, the most urgent first, each with its sixteen metrics (S1 section 9.1)."""
     after = cursor.opened(cursor_, "queues") if cursor_ else None
     place = (int(after[0]), str(after[1])) if after else None
     return await answered(

@@ -75,7 +75,7 @@ async def ready(gateway: GatewayOf) -> Answer:
                404: {"description": "It is open to anybody, and its tenant is not there yet."}},
 )  # fmt: skip
 async def metrics(request: Request, identity: MetricsReader, gateway: GatewayOf) -> Response:
-    """S1's sixteen metrics of each queue of the tenant, exact; and requests, connections, event loop and process.
+    """The sixteen metrics of each queue of the tenant (S1 section 9.1), exact; and requests, connections, event loop and process.
 
     The numbers of queues are a second old at most: who scrapes at the same time shares one count.
     """

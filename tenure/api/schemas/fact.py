@@ -53,7 +53,7 @@ class Event(BaseModel):
 
 
 class Edge(BaseModel):
-    """One edge of the lineage, by S1's relation names."""
+    """One edge of the lineage, by its relation (S1 section 2)."""
 
     parent: AnyName
     child: AnyName

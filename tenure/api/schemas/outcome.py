@@ -22,7 +22,7 @@ class ActionResult(BaseModel):
 
     model_config = ConfigDict(extra="allow", json_schema_extra={"examples": [_EXAMPLE]})
 
-    action: str = Field(description="S1's action key.")
+    action: str = Field(description="The key of the action (S1 section 7).")
     subject: SubjectName
     state: State = Field(description="After the action.")
     revision: Revision

@@ -67,7 +67,7 @@ class QueueShown(BaseModel):
 
 
 class QueueMetrics(BaseModel):
-    """S1's sixteen metrics of one queue, exact, read in one snapshot (S1 section 9.1). Ages and lags in seconds."""
+    """The sixteen metrics of one queue, exact, read in one snapshot (S1 section 9.1). Ages and lags in seconds."""
 
     queue_key: str = Field(examples=["extraction"])
     queue_depth: _Count = Field(description="Subjects visible in the queue.", examples=[12])
