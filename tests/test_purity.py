@@ -17,7 +17,7 @@ CORES = {
     "flow/model": ("tenure.model", "tenure.flow.model", "pydantic", "cronsim"),
     "remote/model": ("tenure.model", "tenure.remote.model", "pydantic"),
 }
-IMPURE = {"os", "io", "socket", "subprocess", "time", "random", "secrets", "threading", "asyncio", "pathlib", "uuid", "tempfile"}
+IMPURE = {"os", "io", "socket", "subprocess", "time", "random", "secrets", "threading", "asyncio", "pathlib", "uuid"}
 #: An identity that is worked out from a name is the same each time.
 PURE = {"uuid.UUID", "uuid.uuid5"}
 FILES = [(core, file) for core in CORES for file in sorted((ROOT / core).rglob("*.py"))]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import posixpath
-import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import BinaryIO
@@ -167,8 +166,3 @@ def _from_elsewhere(uri: str) -> Iterator[bytes]:
 def _read(file: BinaryIO) -> Iterator[bytes]:
     while piece := file.read(_PIECE):
         yield piece
-
-
-def free_mib(folder: Path) -> int:
-    """How much room a folder has."""
-    return shutil.disk_usage(folder).free // 2**20

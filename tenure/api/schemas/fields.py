@@ -42,7 +42,6 @@ RunEuid = Annotated[int, BeforeValidator(_uid), _described(euid.RUN, "a run")]
 EventDeadLetterEuid = Annotated[
     int, BeforeValidator(_uid), _described(euid.EVENT_DEAD_LETTER, "a dead letter of a subscription")
 ]
-AnyEuid = Annotated[int, BeforeValidator(_uid), _described(euid.SUBJECT, "any object")]
 
 #: An EUID in an answer.
 SubjectName = Annotated[str, _described(euid.SUBJECT, "a subject")]
@@ -53,7 +52,6 @@ QueueName = Annotated[str, _described(euid.QUEUE, "a queue")]
 HoldName = Annotated[str, _described(euid.HOLD, "a hold")]
 DeadLetterName = Annotated[str, _described(euid.DEAD_LETTER, "a dead letter")]
 TenantName = Annotated[str, _described(euid.TENANT, "a tenant")]
-TemplateName = Annotated[str, _described(euid.TEMPLATE, "a template")]
 PrincipalName = Annotated[str, _described(euid.PRINCIPAL, "a principal")]
 RunName = Annotated[str, _described(euid.RUN, "a run")]
 WorkflowEuidName = Annotated[str, _described(euid.WORKFLOW, "a version of a workflow")]
@@ -64,7 +62,6 @@ AnyName = Annotated[str, _described(euid.SUBJECT, "any object")]
 
 Revision = Annotated[int, Field(ge=1, lt=2**31, description="Grows with every change.", examples=[3])]
 Seq = Annotated[int, Field(ge=0, lt=2**31, description="The length of its thread of facts.", examples=[7])]
-QueueKeyField = Annotated[str | None, Field(description="The key of a queue.", examples=["extraction"])]
 LeaseToken = Annotated[
     ShortText,
     Field(min_length=16, max_length=200, description="The secret that came with the claim.",

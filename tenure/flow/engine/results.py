@@ -8,7 +8,6 @@ from datetime import datetime
 from typing import Any
 
 from tenure.flow.engine.moving import Moving
-from tenure.flow.rows import RunRow
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,19 +33,3 @@ def result_of(moving: Moving, *, replayed: bool = False) -> RunResult:
         row.uid, row.name, moving.state.version, row.status, row.seq, row.started_at, row.run_key, row.boundary,
         row.ended_at, replayed or moving.replayed is not None,
     )  # fmt: skip
-
-
-def result_of_row(row: RunRow, version: int, *, replayed: bool) -> RunResult:
-    """The answer for a run as its row has it."""
-    return RunResult(
-        row.uid,
-        row.name,
-        version,
-        row.status,
-        row.seq,
-        row.started_at,
-        row.run_key,
-        row.boundary,
-        row.ended_at,
-        replayed,
-    )

@@ -123,7 +123,7 @@ class HttpTransport:
 
     async def _report(self, batch: Sequence[tuple[Held, Report]], tries: int = 1) -> list[Outcome]:
         try:
-            return await self._until_answered(batch)
+            return await self._answered(work.report(self._worker, batch), "reporting")
         except TurnedAway:
             raise
         except TenureError as error:
@@ -135,18 +135,6 @@ class HttpTransport:
                 await asyncio.sleep(_FIRST_DELAY * 2**tries)
                 return await self._report(batch, tries + 1)
             return [error]
-
-    async def _until_answered(self, batch: Sequence[tuple[Held, Report]]) -> list[Outcome]:
-        call, delay = work.report(self._worker, batch), _FIRST_DELAY
-        while True:
-            try:
-                return await self._send(call)
-            except ServerFailed:
-                raise
-            except StoreUnavailable as error:
-                _log.warning("reporting: %s Trying again in %.1f s.", error.message, delay)
-                await asyncio.sleep(delay)
-                delay = min(delay * 2, _LAST_DELAY)
 
     async def renew(self, held: Sequence[Held], ttl_seconds: int | None) -> Mapping[int, object]:
         """See ``Transport.renew``."""
@@ -181,8 +169,8 @@ class HttpTransport:
         """See ``Transport.steps``."""
         return HttpSteps(self._answered)
 
-    async def _answered(self, call: Call[T]) -> T:
-        """Ask again until there is an answer."""
+    async def _answered(self, call: Call[T], doing: str = "keeping steps") -> T:
+        """Ask again until there is an answer; ``doing`` is for the log."""
         delay = _FIRST_DELAY
         while True:
             try:
@@ -190,7 +178,7 @@ class HttpTransport:
             except ServerFailed:
                 raise
             except StoreUnavailable as error:
-                _log.warning("keeping steps: %s Trying again in %.1f s.", error.message, delay)
+                _log.warning("%s: %s Trying again in %.1f s.", doing, error.message, delay)
                 await asyncio.sleep(delay)
                 delay = min(delay * 2, _LAST_DELAY)
 
