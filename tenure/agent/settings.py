@@ -33,7 +33,7 @@ class Kind(StrEnum):
 
 
 class _Section(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, defer_build=True, extra="forbid")
 
 
 class RunnerSettings(_Section):

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 class AiidaSettings(BaseModel):
     """Which profile and which of its computers take the node's executions."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, defer_build=True, extra="forbid")
 
     computer: str
     """The label of a computer with the scheduler ``tenure.slurm`` or ``tenure.direct``, reached by ``core.local``; Slurm's by

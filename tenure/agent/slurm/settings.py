@@ -13,7 +13,7 @@ _Option = Annotated[str, StringConstraints(pattern=r"^--?[A-Za-z][^\x00]*$")]
 class SlurmSettings(BaseModel):
     """All have defaults that suit a cluster as it comes."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, defer_build=True, extra="forbid")
 
     programs: Path | None = None
     """The folder of sbatch, squeue, scancel, scontrol and sacct; by default they are looked for on the PATH."""

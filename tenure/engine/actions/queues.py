@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import jsonschema
-
 from tenure.engine.caller import Caller
+from tenure.engine.json_schema import schema_problem
 from tenure.engine.logging import told
 from tenure.model import fact_types as ft
 from tenure.model.decisions.queues import decide_define, decide_retire, decide_update
@@ -24,12 +23,9 @@ def define_template(caller: Caller, code: str, schema: Mapping[str, Any] | None 
 
 
 def _template(caller: Caller, code: str, schema: Mapping[str, Any] | None) -> Op[Template]:
-    try:
-        jsonschema.Draft202012Validator.check_schema(dict(schema or {}))
-    except jsonschema.SchemaError as error:
-        raise InvalidRequest(
-            f"The schema of {code!r} is none: {error.message}.", "Give a JSON Schema (2020-12)."
-        ) from None
+    problem = schema_problem(dict(schema or {}))
+    if problem is not None:
+        raise InvalidRequest(f"The schema of {code!r} is none: {problem}.", "Give a JSON Schema (2020-12).")
     return (yield from caller.store.define_template(caller.tenant, code, schema or {}, caller.actor))
 
 

@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
-from typing import Any
 from weakref import WeakKeyDictionary
-
-import jsonschema
-from jsonschema.protocols import Validator
 
 from tenure.engine import logging
 from tenure.engine.acting import Outcome, single
 from tenure.engine.caller import Caller
+from tenure.engine.json_schema import breach
 from tenure.engine.tracing import span
 from tenure.model.errors import InvalidPayload, NotFound, TenureError
-from tenure.model.json_text import canonical_json
 from tenure.model.requests import SubmitSubject
 from tenure.model.result import ActionResult
 from tenure.model.transitions import Action
@@ -138,20 +132,13 @@ def checked(request: SubmitSubject, templates: Mapping[str, Template]) -> Submis
 
 
 def _check_schema(request: SubmitSubject, template: Template) -> None:
-    validator = _validator(canonical_json(template.properties_schema))
-    error = jsonschema.exceptions.best_match(validator.iter_errors(request.properties))
-    if error is not None:
-        where = "/".join(str(part) for part in error.absolute_path) or "properties"
+    found = breach(template.properties_schema, request.properties, "properties")
+    if found is not None:
+        where, message = found
         raise InvalidPayload(
-            f"{where} breaks the schema of template {template.code}: {error.message}.",
+            f"{where} breaks the schema of template {template.code}: {message}.",
             "Correct the properties; nothing was created.", template=template.code, path=where,
         )  # fmt: skip
-
-
-@lru_cache(maxsize=256)
-def _validator(schema: str) -> Validator:
-    parsed: Any = json.loads(schema)
-    return jsonschema.Draft202012Validator(parsed)
 
 
 def _refusals(caller: Caller, request: SubmitSubject, answer: Outcome) -> list[Refused]:

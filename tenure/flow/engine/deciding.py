@@ -8,9 +8,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-import jsonschema
-
 from tenure.engine.caller import Caller
+from tenure.engine.json_schema import breach
 from tenure.flow.engine.ends import end_of_run
 from tenure.flow.engine.moving import Moving, Pool, UidsNeeded, Verb
 from tenure.flow.engine.values import fetch, is_of_map, payload_ref
@@ -199,9 +198,5 @@ def input_problem(definition: WorkflowDefinition, value: Any) -> str | None:
     """What is wrong with the input of a run, by the schema of its workflow."""
     if definition.input_schema is None:
         return None
-    validator = jsonschema.Draft202012Validator(definition.input_schema)
-    error = jsonschema.exceptions.best_match(validator.iter_errors(value))
-    if error is None:
-        return None
-    where = "/".join(str(part) for part in error.absolute_path) or "input"
-    return f"{where}: {error.message}"
+    found = breach(definition.input_schema, value, "input")
+    return ": ".join(found) if found is not None else None

@@ -6,10 +6,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-import jsonschema
-
 from tenure.engine.actions.queues import define_queue
 from tenure.engine.caller import Caller
+from tenure.engine.json_schema import schema_problem
 from tenure.flow.engine.flow import flow_of
 from tenure.flow.model.definition import WorkflowDefinition
 from tenure.flow.model.errors import WorkflowUnknown
@@ -31,15 +30,15 @@ def define_workflow(caller: Caller, definition: WorkflowDefinition | Mapping[str
     are defined; one that does not serve steps is ``TemplateNotServed``.
     """
     checked = (
-        check(definition, _schema_problem) if isinstance(definition, WorkflowDefinition)
-        else from_data(definition, _schema_problem)
+        check(definition, schema_problem) if isinstance(definition, WorkflowDefinition)
+        else from_data(definition, schema_problem)
     )  # fmt: skip
     return (yield from caller.store.transaction(_define(caller, checked)))
 
 
 def define_alone(caller: Caller, definition: WorkflowDefinition) -> Op[WorkflowRow]:
     """The same for work that is in its queue already, which is left as it is. Within a transaction."""
-    return _define(caller, check(definition, _schema_problem), queues=False)
+    return _define(caller, check(definition, schema_problem), queues=False)
 
 
 def retire_workflow(caller: Caller, name: str, version: int, *, reason: str | None = None) -> Op[WorkflowRow]:
@@ -151,11 +150,3 @@ def works(definition: WorkflowDefinition) -> Iterator[tuple[str, Work]]:
 def queue_of(definition: WorkflowDefinition, work: Work) -> str:
     """The queue of a piece of work: its own, or the workflow's."""
     return str(work.queue or definition.queue)
-
-
-def _schema_problem(schema: Any) -> str | None:
-    try:
-        jsonschema.Draft202012Validator.check_schema(schema)
-    except jsonschema.SchemaError as error:
-        return str(error.message)
-    return None

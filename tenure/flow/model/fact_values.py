@@ -26,7 +26,7 @@ Decided = Literal["resumed", "approved", "rejected", "expired", "canceled"]
 class Value(BaseModel):
     """A value that facts carry. What a later version adds is read over."""
 
-    model_config = ConfigDict(frozen=True, extra="ignore", strict=True)
+    model_config = ConfigDict(frozen=True, defer_build=True, extra="ignore", strict=True)
 
 
 class StepError(Value):

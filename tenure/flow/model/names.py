@@ -37,7 +37,7 @@ Seconds = Annotated[float, BeforeValidator(_seconds), Field(gt=0, le=_YEARS, all
 class Frozen(BaseModel):
     """A value of a definition: immutable, and nothing that it does not know."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, defer_build=True, extra="forbid")
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from datetime import date, datetime, time
 from typing import Any
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from tenure.flow.model.definition import MAX_STEPS, WorkflowDefinition
 from tenure.flow.model.problem import Problem, refuse
@@ -16,7 +16,7 @@ from tenure.flow.model.steps import PERFORMERS, Step
 from tenure.flow.model.validation import SchemaCheck, check
 from tenure.flow.model.validation.names import name_problems
 
-_STEP: TypeAdapter[Any] = TypeAdapter(Step)
+_STEP: TypeAdapter[Any] = TypeAdapter(Step, config=ConfigDict(defer_build=True))
 _MAX_TEXT = 4_000_000
 
 

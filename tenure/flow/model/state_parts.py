@@ -36,7 +36,7 @@ class Phase(StrEnum):
 class Part(BaseModel):
     """A part of the state: immutable, and nothing that it does not know."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, defer_build=True, extra="forbid")
 
 
 class Anomaly(Part):

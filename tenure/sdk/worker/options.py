@@ -18,7 +18,7 @@ class WorkerOptions(BaseModel):
     makes one for itself and retires it when it stops.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, defer_build=True, extra="forbid")
 
     worker_key: Key | None = None
     display_name: str = ""
