@@ -131,7 +131,7 @@ class Orders:
                 self._unknown.add(execution_id)
                 LOG.warning("The server wants the end of execution %s, which this agent does not know.", execution_id)
             elif before is not None and before.cancel_at is None and after.cancel_at is not None:
-                tell(after, "is to be cancelled.")
+                tell(after, "is to be canceled.")
                 news = True
         return news
 

@@ -13,7 +13,7 @@ from tenure.agent.execution import WITH_JOB, Change, Execution, JobOutcome, Stag
 from tenure.agent.scheduler import JobStatus, Phase
 from tenure.remote.model.fields import ExecutionState, Failure, ResultRef
 
-CANCELED = Failure(code="canceled", message="It was cancelled before the scheduler had it.", retryable=False)
+CANCELED = Failure(code="canceled", message="It was canceled before the scheduler had it.", retryable=False)
 
 
 def prepared(execution: Execution, now: float) -> Change | None:
@@ -50,7 +50,7 @@ def submitted(execution: Execution, job_id: str, now: float, *, reported: bool, 
 
 
 def given_up(execution: Execution, failure: Failure, now: float, detail: str | None = None) -> Change | None:
-    """It fails without a job: refused by the scheduler or by this node, cancelled, or its input cannot be had."""
+    """It fails without a job: refused by the scheduler or by this node, canceled, or its input cannot be had."""
     if execution.stage not in (Stage.RECEIVED, Stage.PREPARED, Stage.SUBMITTING):
         return None
     change = Change(replace(_moved(execution, Stage.ENDED, now), problem=None))

@@ -182,7 +182,7 @@ class Scheduling:
         now = self._clock()
         if execution.cancel_at is not None:
             self._store.change(key, lambda each: progress.given_up(each, progress.CANCELED, now), now)
-            tell(execution, "was cancelled before it was submitted.")
+            tell(execution, "was canceled before it was submitted.")
             return
         if not self._lease.holds():
             said = "Not submitted while the server does not answer."
@@ -190,7 +190,7 @@ class Scheduling:
             return
         about = self._store.change(key, lambda each: progress.submitting(each, now), now)
         if about is None or about.stage is not Stage.SUBMITTING or about.cancel_at is not None:
-            return  # cancelled meanwhile: the next round sees to it
+            return  # canceled meanwhile: the next round sees to it
         try:
             job_id = self.scheduler.submit(job_of(self._settings, execution.work))
         except Rejected as rejected:
@@ -227,7 +227,7 @@ class Scheduling:
             execution.execution_id, lambda each: progress.postponed(each, Stage.SUBMITTING, until, problem), now
         )
 
-    # Cancelling
+    # Canceling
 
     def _cancel(self, jobs: Sequence[Execution]) -> None:
         """What does not hear is asked again later, and keeps nobody else waiting."""
@@ -246,11 +246,11 @@ class Scheduling:
                 self.scheduler.cancel(execution.job_id or "")
             except SchedulerUnavailable as error:
                 self._troubles[_CANCEL] = f"The scheduler does not cancel job {execution.job_id}: {error}"
-                tell(execution, "could not be cancelled now: %s", error, level=logging.WARNING)
+                tell(execution, "could not be canceled now: %s", error, level=logging.WARNING)
                 return
             self._troubles.pop(_CANCEL, None)
             self._look_at = 0.0
-            tell(execution, "is being cancelled: job %s.", execution.job_id)
+            tell(execution, "is being canceled: job %s.", execution.job_id)
 
     # Watching
 

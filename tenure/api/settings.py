@@ -16,7 +16,7 @@ OIDC_LOGIN = "/oidc/login"
 class OidcProvider(BaseModel):
     """An OpenID Connect provider through which people may sign in (Authlib). ``issuer`` is its discovery address."""
 
-    model_config = ConfigDict(frozen=True, defer_build=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
     issuer: str
     client_id: str
@@ -30,7 +30,7 @@ class OidcProvider(BaseModel):
 class ServerSettings(BaseModel):
     """All settings of ``tenure serve``. Times are seconds; rates are requests for each credential."""
 
-    model_config = ConfigDict(frozen=True, defer_build=True, extra="forbid", arbitrary_types_allowed=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True)
 
     dsn: str = Field(repr=False)
     tenant: str = "default"

@@ -37,7 +37,7 @@ class PrincipalStatus(StrEnum):
 class Principal(BaseModel):
     """Who acts. Its name is the ``actor`` of the facts that its actions append."""
 
-    model_config = ConfigDict(frozen=True, defer_build=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
     uid: int
     tenant: int
@@ -63,7 +63,7 @@ class TokenKind(StrEnum):
 class AccessToken(BaseModel):
     """A credential of a principal as it is kept: without what it is proved with, of which only a SHA-256 is stored."""
 
-    model_config = ConfigDict(frozen=True, defer_build=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
     uid: int
     tenant: int
@@ -95,7 +95,7 @@ DisplayName = Annotated[str, StringConstraints(max_length=200, pattern=r"^[^\x00
 class PrincipalSpec(BaseModel):
     """What is said of a principal when it is created."""
 
-    model_config = ConfigDict(frozen=True, defer_build=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
     name: PrincipalName = Field(examples=["service:importer"])
     display_name: DisplayName = ""
@@ -114,7 +114,7 @@ class PrincipalSpec(BaseModel):
 class PrincipalChange(BaseModel):
     """What becomes different of a principal; None leaves a field as it is. The name, which facts carry, never changes."""
 
-    model_config = ConfigDict(frozen=True, defer_build=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
     display_name: DisplayName | None = None
     roles: Roles | None = None
@@ -139,7 +139,7 @@ class PrincipalChange(BaseModel):
 class AccessTokenSpec(BaseModel):
     """What is asked for when an access token is made. A session lasts hours, a token of a program months."""
 
-    model_config = ConfigDict(frozen=True, defer_build=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
     kind: TokenKind = TokenKind.API
     label: TokenLabel = ""

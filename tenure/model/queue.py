@@ -26,7 +26,7 @@ class BackoffMode(StrEnum):
 class RetryPolicy(BaseModel):
     """Delays in seconds; ``jitter`` is the share of the delay (0 to 1) that is drawn from a hash."""
 
-    model_config = ConfigDict(frozen=True, defer_build=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
     mode: BackoffMode = BackoffMode.EXPONENTIAL_BACKOFF
     initial_delay_seconds: float = Field(default=60, ge=0, le=86400 * 365, strict=True)
@@ -38,7 +38,7 @@ class RetryPolicy(BaseModel):
 class QueuePolicy(BaseModel):
     """What may be said when a queue is defined (S1 section 2.1)."""
 
-    model_config = ConfigDict(frozen=True, defer_build=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
     queue_key: Key
     display_name: str = ""

@@ -59,7 +59,7 @@ def invalid(error: ValidationError, what: str) -> InvalidRequest:
 class Request(BaseModel):
     """The guards that every action may carry (S1 sections 7.3 and 7.5)."""
 
-    model_config = ConfigDict(frozen=True, defer_build=True, extra="forbid", arbitrary_types_allowed=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True)
 
     idempotency_key: ShortText | None = None
     expected_state: State | None = None

@@ -23,7 +23,7 @@ Stream = Literal["comment", "review", "update", "birth", "task", "alert", "healt
 Severity = Literal["info", "warning", "critical"]
 MAX_URL = 2000
 
-_FROZEN = ConfigDict(frozen=True, defer_build=True, extra="forbid")
+_FROZEN = ConfigDict(frozen=True, extra="forbid")
 
 
 class EventFilter(BaseModel):
@@ -136,7 +136,7 @@ class SubscriptionSpec(BaseModel):
     job with its submissions), and each other by itself. It stays as it was defined.
     """
 
-    model_config = ConfigDict(frozen=True, defer_build=True, extra="forbid", json_schema_extra={"examples": [_EXAMPLE]})
+    model_config = ConfigDict(frozen=True, extra="forbid", json_schema_extra={"examples": [_EXAMPLE]})
 
     name: Name
     actor: Actor

@@ -18,7 +18,7 @@ NODE_CAPABILITY = "management-node:"
 class WorkerSpec(BaseModel):
     """What a worker says of itself when it registers (S1 section 5.2)."""
 
-    model_config = ConfigDict(frozen=True, defer_build=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
     worker_key: Key
     display_name: str = ""

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from tenure.engine.caller import Caller
 from tenure.model.requests import validated
-from tenure.remote.engine import cancelling, nodes, polling, reading, receiving, submitting
+from tenure.remote.engine import canceling, nodes, polling, reading, receiving, submitting
 from tenure.remote.engine.nodes import NodeStanding
 from tenure.remote.engine.receiving import Outcome
 from tenure.remote.model.contracts import (
@@ -86,7 +86,7 @@ def cancel_submission(
     caller: Caller, /, submission_id: str, *, reason: str | None = None, idempotency_key: str | None = None
 ) -> Op[SubmissionStanding]:
     """Take a submission back: it is `failed` with the code `canceled`, and the node ends its job."""
-    found = yield from cancelling.cancel_submission(caller, submission_id, reason, idempotency_key)
+    found = yield from canceling.cancel_submission(caller, submission_id, reason, idempotency_key)
     return SubmissionStanding.model_validate(standing_form(found))
 
 

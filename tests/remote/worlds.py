@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from typing import Any, TypeVar
 
 from tenure.model.errors import TenureError, WorkerSuperseded
-from tenure.remote.engine.cancelling import cancel_submission
+from tenure.remote.engine.canceling import cancel_submission
 from tenure.remote.engine.nodes import define_node
 from tenure.remote.engine.polling import poll
 from tenure.remote.engine.reading import standing

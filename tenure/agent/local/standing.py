@@ -43,7 +43,7 @@ def refused(job: JobSpec, cpu: int, memory_mib: int) -> Rejected | None:
 def _failure(job: Mapping[str, Any], end: Mapping[str, Any]) -> Failure | None:
     reason, code, number = end["reason"], end.get("exit_code"), end.get("signal")
     if reason == "canceled":
-        return Failure(code="CANCELLED", message="It was cancelled.", retryable=False)
+        return Failure(code="CANCELLED", message="It was canceled.", retryable=False)
     if reason == "timeout":
         said = f"It ran longer than the {job['walltime_seconds']:,} s that it had; with more it may be tried again."
         return Failure(code="TIMEOUT", message=said, retryable=False)

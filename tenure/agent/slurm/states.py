@@ -33,7 +33,7 @@ _RETRYABLE = {
     "BOOT_FAIL": "Its node did not start.",
 }
 _FINAL = {
-    "CANCELLED": "It was cancelled in Slurm.",
+    "CANCELLED": "It was canceled in Slurm.",
     "DEADLINE": "It could not end before its deadline.",
 }
 _NEVER = "DependencyNeverSatisfied"

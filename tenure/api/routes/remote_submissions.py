@@ -14,7 +14,7 @@ from tenure.api.schemas.guards import IdempotencyKeyHeader
 from tenure.api.schemas.page import CursorParameter, Limit, Page, part
 from tenure.api.schemas.remote import CancelSubmissionBody
 from tenure.remote.engine import reading
-from tenure.remote.engine.cancelling import cancel_submission as cancel
+from tenure.remote.engine.canceling import cancel_submission as cancel
 from tenure.remote.engine.submitting import submit_job as submit
 from tenure.remote.model.contracts import SubmissionAccepted, SubmitJobCommand
 from tenure.remote.model.fields import Id, ProjectionState

@@ -46,7 +46,7 @@ def _checked(server: Server, slurm: SlurmCluster, cast: Cast, report: Report) ->
         all(states in _ORDERS for history in histories.values() for states in _states(history).values())
         and not any(history["refusals"] for history in histories.values()),
     )
-    yield "what the product took back was cancelled in Slurm", _error(histories[LONG]) == "CANCELLED"
+    yield "what the product took back was canceled in Slurm", _error(histories[LONG]) == "CANCELLED"
     yield (
         "while the network was cut, Slurm was done and the server did not know; then it was told",
         (cast.slurm_during_the_cut, cast.heard_during_the_cut) == ("COMPLETED", "running")

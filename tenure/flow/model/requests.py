@@ -17,7 +17,7 @@ _GUARDS = {"idempotency_key", "expected_seq"}
 class RunRequest(BaseModel):
     """The guards that every request to a run may carry."""
 
-    model_config = ConfigDict(frozen=True, defer_build=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
     idempotency_key: ShortText | None = None
     expected_seq: int | None = None
@@ -41,7 +41,7 @@ class StartRun(RunRequest):
 class Ended(BaseModel):
     """How the work of a runnable ended, as the kernel or a child run (``child``: its uid) tells it; no request, but news."""
 
-    model_config = ConfigDict(frozen=True, defer_build=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
     runnable: str
     outcome: Outcome

@@ -26,7 +26,7 @@ class ScheduleSpec(BaseModel):
     good the last one that was missed, ``catch_up`` all of them.
     """
 
-    model_config = ConfigDict(frozen=True, defer_build=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
     name: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.:/@+-]*$", max_length=200)]
     cron: Annotated[str, StringConstraints(max_length=200)] | None = None

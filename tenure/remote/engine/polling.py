@@ -1,4 +1,4 @@
-"""A node's poll: heartbeat, hold on what is not accepted yet, claim, and what is to be cancelled (decision 13)."""
+"""A node's poll: heartbeat, hold on what is not accepted yet, claim, and what is to be canceled (decision 13)."""
 
 from __future__ import annotations
 

@@ -88,7 +88,7 @@ class EventOutcome(StrEnum):
     APPLIED = "applied"
     """It moved the execution and the submission."""
     KEPT = "kept"
-    """It moved the execution; its submission had gone on without it (cancelled, held, requeued)."""
+    """It moved the execution; its submission had gone on without it (canceled, held, requeued)."""
     DUPLICATE = "duplicate"
     """Its event_id had come before: nothing was done."""
 
@@ -199,7 +199,7 @@ class NodeOrders(Contract):
     model_config = ConfigDict(json_schema_extra={"examples": examples.NODE_ORDERS})
 
     work: tuple[Work, ...] = ()
-    cancel: tuple[Id, ...] = Field((), description="Executions to end: their submission was cancelled.")
+    cancel: tuple[Id, ...] = Field((), description="Executions to end: their submission was canceled.")
     renew_within_seconds: float = Field(description="Poll again within this time, or the node counts as silent.")
     submit_within_seconds: float | None = Field(
         default=None,

@@ -18,7 +18,7 @@ Rfc3339 = Annotated[AwareDatetime, PlainSerializer(lambda at: at.isoformat().rep
 class Contract(BaseModel):
     """What crosses the border: closed and immutable."""
 
-    model_config = ConfigDict(frozen=True, defer_build=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
     def wire(self) -> dict[str, Any]:
         """The JSON form without what was not given."""

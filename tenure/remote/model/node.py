@@ -17,7 +17,7 @@ _MOST = 100
 class NodeQueue(BaseModel):
     """What ``queue_name`` means at the scheduler, and what may be asked for there."""
 
-    model_config = ConfigDict(frozen=True, defer_build=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
     partition: Id | None = Field(None, description="The partition; None for the scheduler's default.")
     account: Id | None = Field(None, description="The account that is billed where the profile names none.")
@@ -32,7 +32,7 @@ class NodeQueue(BaseModel):
 class NodeSpec(BaseModel):
     """A management node as it is defined. Times in seconds."""
 
-    model_config = ConfigDict(frozen=True, defer_build=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
     display_name: str = Field("", max_length=200, pattern=r"^[^\x00-\x1f]*$")
     queues: dict[Id, NodeQueue] = Field(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tenure.model.roles import Permission
-from tenure.remote.engine.cancelling import cancel_submission
+from tenure.remote.engine.canceling import cancel_submission
 from tenure.remote.model.names import submission_id_of
 from tenure.ui import places
 from tenure.ui.actions.action import Action, Done, Values, reason
