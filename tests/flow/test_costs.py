@@ -143,8 +143,13 @@ def test_a_long_run_is_read_from_its_last_checkpoint(lab: FlowLab) -> None:
 TABLES = DEEP | {"run", "runnable", "run_payload", "journal_checkpoint"}
 
 
-@pytest.mark.parametrize("analyzed", [False, True], ids=["never analyzed", "analyzed"])
-def test_every_statement_on_runs_reads_by_key(migrated_database: str, lab: FlowLab, analyzed: bool) -> None:
+@pytest.mark.parametrize(
+    ("analyzed", "walled"), [(False, False), (True, False), (False, True), (True, True)],
+    ids=["never analyzed", "analyzed", "as the server, never analyzed", "as the server, analyzed"],
+)  # fmt: skip
+def test_every_statement_on_runs_reads_by_key(
+    migrated_database: str, lab: FlowLab, analyzed: bool, walled: bool
+) -> None:
     lab.bench.run(lab.storage.lock_runs(lab.bench.tenant, [1]))
     lab.define(task("one", on_ok="two"), task("two", input="$.outputs.one", on_ok="paid"),
                {"name": "paid", "performer": "wait", "signal": "payment", "deadline": "1h"})  # fmt: skip
@@ -159,6 +164,9 @@ def test_every_statement_on_runs_reads_by_key(migrated_database: str, lab: FlowL
     session = Explained(migrated_database, "force_generic_plan")
     session.connection.execute("select set_config('tenure.now', %s, false)", [lab.bench.now.isoformat()])
     caller = lab.bench.caller
+    if walled:
+        session.connection.execute("select set_config('tenure.tenant', %s, false)", [str(caller.tenant)])
+        session.connection.execute("set role tenure_api")
     requests = [
         CompleteExecution(lease=one.lease, worker=lab.worker.uid, token_hash=one.token.digest, result=1)
         for one in leases[:20]

@@ -44,7 +44,7 @@ NOT_SERVED = {
     "data_divergences", "evidence", "loose_dead_letters", "orphaned_subjects", "overlapping_leases", "owners_after",
     "subject_count", "subjects_after", "unproved_data", "unregistered_fact_types", "untold_attempts", "insert_tenant",
 }  # fmt: skip
-#: Statements of workflow runs, which are not served over HTTP.
+#: Statements of workflow runs, whose plans tests/flow/test_costs.py looks at on both sides of the wall.
 RUNS = re.compile(
     r"schedule|journal|checkpoint|run|workflow|wake|payloads|results|^hand_over$|^look_at_steps$|^moment$"
 )
