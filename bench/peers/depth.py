@@ -5,7 +5,11 @@ the median of each round's own.
 
 usage: depth.py OUT.jsonl [rounds]
 """
-import json, statistics, sys
+
+import json
+import statistics
+import sys
+
 import psycopg
 from mkplan import BEST
 from prefill import PREFILL
@@ -15,13 +19,17 @@ from sampling import connect, drain_sampled
 N = 20_000
 BESIDE = ["nothing", "waiting", "finished", "future"]
 WAITING = """set session_replication_role = replica;
-  create temp table later as select nextval('tenure.uid') as uid, g as i, now() as t, sha256(int8send(g)) as h from generate_series(1, {n}) g;
+  create temp table later as select nextval('tenure.uid') as uid, g as i, now() as t, sha256(int8send(g)) as h
+    from generate_series(1, {n}) g;
   insert into tenure.subject (uid, tenant, template, properties, created_at)
-    select o.uid, q.tenant, t.uid, jsonb_build_object('i', i), o.t from later o, tenure.queue q join tenure.template t on t.code = 'task/job/1.0' where q.queue_key = 'bench';
+    select o.uid, q.tenant, t.uid, jsonb_build_object('i', i), o.t
+    from later o, tenure.queue q join tenure.template t on t.code = 'task/job/1.0' where q.queue_key = 'bench';
   insert into tenure.execution (uid, tenant, created_at, ready_at, priority, next_queue_key, seq, revision, state, head, deferred)
-    select o.uid, q.tenant, o.t, {ready}, -1, 'bench', 1, 1, 'READY', h, {deferred} from later o, tenure.queue q where q.queue_key = 'bench';
+    select o.uid, q.tenant, o.t, {ready}, -1, 'bench', 1, 1, 'READY', h, {deferred}
+    from later o, tenure.queue q where q.queue_key = 'bench';
   insert into tenure.fact (thread, tenant, at, seq, revision, state, type, actor, queue_key, hash)
-    select o.uid, q.tenant, o.t, 1, 1, 'READY', 'subject.submitted', 'bench:depth', 'bench', h from later o, tenure.queue q where q.queue_key = 'bench';
+    select o.uid, q.tenant, o.t, 1, 1, 'READY', 'subject.submitted', 'bench:depth', 'bench', h
+    from later o, tenure.queue q where q.queue_key = 'bench';
   drop table later; set session_replication_role = origin"""
 
 
@@ -69,18 +77,28 @@ def main():
     rates = {what: [] for what in BESIDE}
     for turn in range(rounds + 1):
         # Each is at each place of a round in turn; the first round warms.
-        for what in BESIDE[turn % len(BESIDE):] + BESIDE[:turn % len(BESIDE)]:
+        for what in BESIDE[turn % len(BESIDE) :] + BESIDE[: turn % len(BESIDE)]:
             rename(kept(what), "bench_tenure")
             rate = drain()
             rename("bench_tenure", kept(what))
             if turn:
                 rates[what].append(rate)
     for what, measured in rates.items():
-        ratios = [rate / base for rate, base in zip(measured, rates["nothing"])]
-        r = dict(beside=what, rates=measured, median=statistics.median(measured), ratios=ratios, ratio=statistics.median(ratios))
+        ratios = [rate / base for rate, base in zip(measured, rates["nothing"], strict=False)]
+        r = {
+            "beside": what,
+            "rates": measured,
+            "median": statistics.median(measured),
+            "ratios": ratios,
+            "ratio": statistics.median(ratios),
+        }
         with open(outp, "a") as f:
             f.write(json.dumps(r) + "\n")
-        print(f"1,000,000 {what:9} {r['median']:8.0f} jobs/s   x {r['ratio']:.2f}   {[round(x) for x in measured]}   {[round(x, 2) for x in ratios]}", flush=True)
+        print(
+            f"1,000,000 {what:9} {r['median']:8.0f} jobs/s   x {r['ratio']:.2f}   {[round(x) for x in measured]}   ",
+            [round(x, 2) for x in ratios],
+            flush=True,
+        )
         administer(f"drop database {kept(what)} with (force)")
 
 

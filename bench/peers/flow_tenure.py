@@ -2,10 +2,14 @@
 
 Settings: batch, concurrency, prefetch.
 """
-import asyncio, signal
+
+import asyncio
+import signal
+
+import uvloop
 from cli import DSN, SET, main, one_by_one, timed
 from shm import make_tick, ready_go
-import uvloop
+
 from tenure import AsyncTenure, Worker
 from tenure.store.postgres.migrate import migrate
 
@@ -15,7 +19,7 @@ STEPS = [f"s{k}" for k in range(5)]
 def app():
     a = AsyncTenure(DSN)
     flow = a.workflow("five", queue="bench", output="$.outputs.s4")
-    for before, name in zip([None, *STEPS], STEPS):
+    for before, name in zip([None, *STEPS], STEPS, strict=False):
         flow.task(name, **({"after": before} if before else {}), action="noop", input={"i": "$.input.i"})
     return a
 
@@ -29,9 +33,11 @@ class Peer:
 
     async def bulk(self, n):
         async with app() as a:
+
             async def go():
                 for k in range(0, n, 500):
                     await a.start_runs([{"workflow": "five", "input": {"i": j}} for j in range(k, min(n, k + 500))])
+
             await timed(go, n)
 
     async def latency(self, n):
@@ -49,7 +55,9 @@ class Peer:
             return i
 
         await a.queues()
-        w = Worker(a, concurrency=SET.get("concurrency", 500), prefetch=SET.get("prefetch", 500), batch=SET.get("batch", 300))
+        w = Worker(
+            a, concurrency=SET.get("concurrency", 500), prefetch=SET.get("prefetch", 500), batch=SET.get("batch", 300)
+        )
         loop = asyncio.get_running_loop()
         for s in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(s, w.stop)

@@ -3,11 +3,14 @@
 usage: horizon.py OUT.jsonl [peer=jobs ...]      e.g. horizon.py out.jsonl tenure=300000 pgqueuer=300000 oban=40000
 Prints the rate in the first and in the last tenth of the jobs.
 """
-import json, os, sys
+
+import json
+import sys
+
+import psycopg
 from mkplan import BEST
 from run import call, dsn, recreate
 from sampling import connect, drain_sampled, rate
-import psycopg
 
 DEFAULT = {"tenure": 300_000, "pgqueuer": 300_000, "oban": 40_000}
 
@@ -33,11 +36,22 @@ def main():
             points = drain_sampled(peer, sett, n)
         finally:
             holder.close()
-        r = dict(peer=peer, jobs=n, done=points[-1][1], first=rate(points, 0.0, 0.1), last=rate(points, 0.9, 1.0), points=points)
+        r = {
+            "peer": peer,
+            "jobs": n,
+            "done": points[-1][1],
+            "first": rate(points, 0.0, 0.1),
+            "last": rate(points, 0.9, 1.0),
+            "points": points,
+        }
         r["kept"] = r["last"] / r["first"] if r["first"] else None
         with open(outp, "a") as f:
             f.write(json.dumps(r) + "\n")
-        print(f"{peer:14} {r['done']:>7} jobs   first tenth {r['first']:7.0f}/s   last tenth {r['last']:7.0f}/s   kept {r['kept']:.2f}", flush=True)
+        print(
+            f"{peer:14} {r['done']:>7} jobs   first tenth {r['first']:7.0f}/s   last tenth {r['last']:7.0f}/s   "
+            f"kept {r['kept']:.2f}",
+            flush=True,
+        )
 
 
 if __name__ == "__main__":

@@ -2,10 +2,14 @@
 
 Settings: batch, concurrency, prefetch, notify.
 """
-import asyncio, signal
+
+import asyncio
+import signal
+
+import uvloop
 from cli import DSN, SET, latency, main, timed
 from shm import make_tick, ready_go
-import uvloop
+
 from tenure import AsyncTenure, Worker
 from tenure.model.requests import SubmitSubject
 from tenure.store.postgres.migrate import migrate
@@ -31,9 +35,11 @@ class Peer:
     async def single(self, n):
         async with app() as a:
             await a.queues()
+
             async def go():
                 for k in range(n):
                     await a.submit(queue_key="bench", properties={"i": k})
+
             await timed(go, n)
 
     async def latency(self, n):
@@ -50,7 +56,9 @@ class Peer:
             tick(i)
 
         await a.queues()
-        w = Worker(a, concurrency=SET.get("concurrency", 500), prefetch=SET.get("prefetch", 500), batch=SET.get("batch", 300))
+        w = Worker(
+            a, concurrency=SET.get("concurrency", 500), prefetch=SET.get("prefetch", 500), batch=SET.get("batch", 300)
+        )
         loop = asyncio.get_running_loop()
         for s in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(s, w.stop)

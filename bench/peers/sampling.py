@@ -1,5 +1,7 @@
 """Drain with a sample of the score every half second: how the rate goes while a queue empties under some condition."""
+
 import time
+
 import psycopg
 from run import Workers, dsn
 from shm import Board
