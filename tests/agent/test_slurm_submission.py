@@ -8,7 +8,6 @@ import os
 import subprocess
 import sys
 import textwrap
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -21,6 +20,7 @@ from tenure.agent.slurm.settings import SlurmSettings
 from tenure.agent.slurm.submission import options, submit
 from tenure.remote.model.contracts import Placement
 from tenure.remote.model.fields import ResourceShape
+from tests.waiting import until
 
 _SAID = json.loads((Path(__file__).parents[1] / "hpc" / "data" / "slurm-22.05" / "sbatch.json").read_text())
 _MEANT = {
@@ -225,7 +225,7 @@ def test_nothing_is_submitted_while_the_scheduler_cannot_say_whether_it_has_the_
 def test_an_sbatch_that_outlives_its_agent_is_waited_for(site: Site):
     site.sbatch(f"while [ ! -e {site.folder}/go ]; do sleep 0.05; done; echo 11")
     agent = subprocess.Popen([sys.executable, "-c", _agent(site)])
-    _until(lambda: site.calls == 1)
+    until(lambda: site.calls == 1)
     agent.kill()
     agent.wait()
 
@@ -286,10 +286,3 @@ def _job(folder: Path, *, seconds: int = 60, placement: Placement | None = None,
         script.chmod(0o755)
     shape = ResourceShape(cpu=2, memory_mib=64, walltime_seconds=seconds)
     return JobSpec("key", script, folder, placement or Placement(), shape, environment)
-
-
-def _until(reached: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 20
-    while not reached():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)

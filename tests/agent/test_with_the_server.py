@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -22,6 +21,7 @@ from tests.agent.border import script
 from tests.agent.cutting import Cuttable
 from tests.agent.test_folder import folder_id
 from tests.conftest import fresh_database
+from tests.waiting import until
 from tests.worker.serving import ServerProcess
 
 NODE = "node-1"
@@ -64,10 +64,7 @@ class Product:
         return [entry["data"]["state"] for entry in history if entry["type"] == "execution_event.received"]
 
     def until(self, condition: Callable[[], bool], what: str, seconds: float = 180) -> None:
-        deadline = time.monotonic() + seconds
-        while not condition():
-            assert time.monotonic() < deadline, f"{what}: {[(each, self.states(each)) for each in self.submitted]}"
-            time.sleep(0.05)
+        until(condition, seconds, lambda: f"{what}: {[(each, self.states(each)) for each in self.submitted]}")
 
     def until_done(self, *submissions: str) -> None:
         self.until(lambda: all(self.shown(each)["projection_state"] in DONE for each in submissions), "all are done")

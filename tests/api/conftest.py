@@ -162,13 +162,4 @@ def make_server() -> Iterator[Callable[[ServerSettings], Running]]:
         server.stop()
 
 
-def until(condition: Callable[[], Any], seconds: float = 10) -> Any:
-    """Wait for something to become true, and give it."""
-    deadline = time.monotonic() + seconds
-    while not (found := condition()):
-        assert time.monotonic() < deadline, "it did not become true"
-        time.sleep(0.01)
-    return found
-
-
-__all__ = ["Running", "Site", "httpx", "until"]
+__all__ = ["Running", "Site", "httpx"]

@@ -9,7 +9,7 @@ import psycopg
 import pytest
 
 from tenure.model import euid
-from tests.api.conftest import until
+from tests.waiting import until
 
 
 @pytest.fixture

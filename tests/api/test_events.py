@@ -17,8 +17,9 @@ import psycopg
 import pytest
 
 from tenure.api.live.following import _KEPT
-from tests.api.conftest import Site, until
+from tests.api.conftest import Site
 from tests.api.documented import NO_TLS, PREFIX
+from tests.waiting import until
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ import logging
 
 import pytest
 
-from tests.api.conftest import until
+from tests.waiting import until
 
 OTHERS = "Grace-Hopper-1906"
 

@@ -14,8 +14,9 @@ import pytest
 
 from tenure.api.live.lines import Lines
 from tenure.api.settings import ServerSettings
-from tests.api.conftest import Running, Site, until
+from tests.api.conftest import Running, Site
 from tests.api.documented import PREFIX
+from tests.waiting import until
 
 
 @pytest.fixture

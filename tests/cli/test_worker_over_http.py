@@ -6,13 +6,13 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 
 from tenure import Tenure
 from tenure.sdk.http.address import Address
+from tests.waiting import until
 from tests.worker.serving import address_for, secret_of, serving
 
 APPLICATION = """
@@ -86,10 +86,7 @@ def test_it_stops_with_a_clear_message_when_its_token_is_revoked(app, folder):
         with (folder / "log").open("wb") as log:
             process = subprocess.Popen(line, env=environment, cwd=folder, stdout=log, stderr=log)
         try:
-            deadline = time.monotonic() + 30
-            while not app.workers():
-                assert time.monotonic() < deadline, (folder / "log").read_text()
-                time.sleep(0.05)
+            until(app.workers, told=(folder / "log").read_text)
             [token] = app.tokens()
             app.revoke_token(token)
             app.submit(queue_key="thumbs", next_action_key="thumb", properties={"number": 1})  # ends the long poll

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import json
 import re
-import time
 from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ from tenure.agent.slurm import squeue_json
 from tenure.demo.hpc.slurm import SlurmCluster
 from tenure.demo.hpc.stage import Node, Server
 from tenure.store.records import History
+from tests.waiting import until
 
 _numbers = itertools.count(1)
 _ENDED = ("completed", "failed")
@@ -175,7 +175,4 @@ def bring_up(slurm: SlurmCluster) -> None:
 def wait_until(
     what: str, reached: Callable[[], bool], seconds: float = 60, told: Callable[[], str] = lambda: ""
 ) -> None:
-    deadline = time.monotonic() + seconds
-    while not reached():
-        assert time.monotonic() < deadline, f"{what}: not within {seconds:.0f} s. {told()}"
-        time.sleep(0.1)
+    until(reached, seconds, lambda: f"{what}. {told()}")

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import threading
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
+
+from tests.waiting import until
 
 
 @dataclass
@@ -54,10 +55,7 @@ class Receiver:
 
     def wait_for(self, count: int, seconds: float = 30) -> None:
         """Wait until so many events were confirmed."""
-        deadline = time.monotonic() + seconds
-        while len(self.taken) < count:
-            assert time.monotonic() < deadline, f"{len(self.taken)} of {count} events came"
-            time.sleep(0.01)
+        until(lambda: len(self.taken) >= count, seconds, lambda: f"{len(self.taken)} of {count} events came")
 
     def up(self) -> None:
         """Listen, on the port of before where there was one."""

@@ -10,6 +10,7 @@ import pytest
 
 from tenure.testing.clock import MovableClock
 from tests.remote.border import SPEC, Border, R
+from tests.waiting import until
 
 
 def test_a_node_is_defined_once_and_changed_where_it_differs(border: Border) -> None:
@@ -170,9 +171,7 @@ def test_a_long_poll_is_answered_as_soon_as_there_is_work(border: Border) -> Non
     waiting = threading.Thread(target=lambda: answers.append(border.poll(wait_seconds=20)))
     waiting.start()
     lines = border.site.server.application.state.waiting.lines
-    deadline = time.monotonic() + 10
-    while not len(lines) and time.monotonic() < deadline:
-        time.sleep(0.01)
+    until(lambda: len(lines))
     began = time.monotonic()
     accepted = border.ask_submit(border.command()).json()
     waiting.join(20)
@@ -187,9 +186,7 @@ def test_a_long_poll_hears_of_a_cancellation(border: Border) -> None:
     waiting = threading.Thread(target=lambda: answers.append(border.poll(accepting=0, wait_seconds=20)))
     waiting.start()
     lines = border.site.server.application.state.waiting.lines
-    deadline = time.monotonic() + 10
-    while not len(lines) and time.monotonic() < deadline:
-        time.sleep(0.01)
+    until(lambda: len(lines))
     began = time.monotonic()
     assert border.cancel(work["submission_id"]).status_code == 200
     waiting.join(20)

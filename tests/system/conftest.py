@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -96,14 +95,6 @@ def submit_load(app: Tenure, count: int) -> list[int]:
 
 def completed(connection: psycopg.Connection[Any]) -> int:
     return connection.execute("select count(*) from tenure.execution where state = 'COMPLETED'").fetchone()[0]
-
-
-def wait_for(condition: Callable[[], Any], seconds: float, because: Callable[[], str] = str) -> Any:
-    deadline = time.monotonic() + seconds
-    while not (found := condition()):
-        assert time.monotonic() < deadline, because()
-        time.sleep(0.02)
-    return found
 
 
 def facts_counted(dsn: str) -> Counter[str]:

@@ -9,7 +9,8 @@ import pytest
 
 from tenure import Tenure
 from tenure.store.postgres.migrate import migrate
-from tests.system.conftest import assert_each_done_once, completed, facts_counted, submit_load, wait_for
+from tests.system.conftest import assert_each_done_once, completed, facts_counted, submit_load
+from tests.waiting import until
 
 SUBJECTS = 6_000
 CRASHES = 4
@@ -29,12 +30,12 @@ def test_work_survives_crashes_of_the_server(make_cluster, processes, tell):
         workers.start()
     with psycopg.connect(dsn, autocommit=True) as connection:
         enrolled = "select count(*) from tenure.worker"
-        wait_for(lambda: connection.execute(enrolled).fetchone() == (2,), 60, workers.log)
+        until(lambda: connection.execute(enrolled).fetchone() == (2,), 60, workers.log)
     done = 0
     for crash in range(1, CRASHES + 1):
         with psycopg.connect(dsn, autocommit=True) as connection:
             goal = SUBJECTS * crash // (CRASHES + 1) + chance.randrange(300)
-            wait_for(lambda goal=goal, c=connection: completed(c) >= goal, 60, workers.log)
+            until(lambda goal=goal, c=connection: completed(c) >= goal, 60, workers.log)
             before = completed(connection)
         assert cluster.stop("immediate")
         assert cluster.start() == dsn
@@ -43,7 +44,7 @@ def test_work_survives_crashes_of_the_server(make_cluster, processes, tell):
         assert done >= before  # what was committed is still there
     assert done < SUBJECTS
     with psycopg.connect(dsn, autocommit=True) as connection:
-        wait_for(lambda: completed(connection) == SUBJECTS, 60, workers.log)
+        until(lambda: completed(connection) == SUBJECTS, 60, workers.log)
     workers.stop()
 
     facts = facts_counted(dsn)

@@ -21,8 +21,8 @@ import pytest
 
 from tenure import Tenure
 from tests.conftest import fresh_database
-from tests.system.conftest import wait_for
 from tests.system.traced import MARK, QUEUE
+from tests.waiting import until
 
 HERE = Path(__file__).parents[2]
 
@@ -58,12 +58,12 @@ def played(dsn: str, folder: Path, *, over_http: bool) -> Run:
     http = {"TENURE_URL": f"http://127.0.0.1:{port}", "TENURE_TOKEN": run.secrets[0]}
     direct = {"TENURE_DSN": dsn}
     with process(folder, "serve", direct | {"PORT": str(port)}) as server:
-        wait_for(lambda: answers(http["TENURE_URL"]), 30, lambda: log(folder, "serve"))
+        until(lambda: answers(http["TENURE_URL"]), 30, lambda: log(folder, "serve"))
         assert server.poll() is None
         with process(folder, "work", http if over_http else direct):
             with process(folder, "submit", http) as submitting:
                 assert submitting.wait(60) == 0, log(folder, "submit")
-            wait_for(lambda: ended(dsn) == 3, 60, lambda: log(folder, "work"))
+            until(lambda: ended(dsn) == 3, 60, lambda: log(folder, "work"))
     subjects = {int(uid): task for task, uid in re.findall(r"SUBMITTED (\w+) (\d+)", log(folder, "submit"))}
     with psycopg.connect(dsn) as connection:
         for thread, type_, trace_id in connection.execute("select thread, type, trace_id from tenure.fact"):

@@ -8,7 +8,8 @@ import psycopg
 import pytest
 
 from tenure import Tenure
-from tests.system.conftest import assert_each_done_once, completed, facts_counted, submit_load, wait_for
+from tests.system.conftest import assert_each_done_once, completed, facts_counted, submit_load
+from tests.waiting import until
 
 ROUNDS, SUBJECTS = 20, 500
 
@@ -26,10 +27,10 @@ def test_ten_thousand_subjects_survive_the_killing_of_their_workers(migrated_dat
         for _ in range(ROUNDS):
             goal = len(subjects) + chance.randrange(100, 350)
             subjects += submit_load(app, SUBJECTS)
-            wait_for(lambda goal=goal: completed(connection) >= goal, 60, workers.log)
+            until(lambda goal=goal: completed(connection) >= goal, 60, workers.log)
             workers.kill(chance.choice(workers.alive))
             workers.start()
-        wait_for(lambda: completed(connection) == ROUNDS * SUBJECTS, 60, workers.log)
+        until(lambda: completed(connection) == ROUNDS * SUBJECTS, 60, workers.log)
     workers.stop()
 
     facts = facts_counted(migrated_database)

@@ -9,7 +9,7 @@ from typing import Any
 from tenure.sdk.client import Tenure
 from tests.ledger.receiver import Receiver
 from tests.ui.laboratory import Laboratory
-from tests.ui.waiting import until
+from tests.waiting import until
 
 GOOD, PICKY, AWAY, RESTING = "shop", "picky", "away", "archive"
 _QUEUE, _GIVEN_UP = "told", 3

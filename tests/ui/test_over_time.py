@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 from playwright.sync_api import expect
 
-from tests.ui.waiting import until
+from tests.waiting import until
 
 
 def test_a_queue_shows_depth_age_and_throughput_over_time(visit, lab):

@@ -7,7 +7,7 @@ import re
 from playwright.sync_api import expect
 
 from tests.ui.mail import AWAY, GOOD, PICKY, RESTING
-from tests.ui.waiting import until
+from tests.waiting import until
 
 
 def test_the_list_says_who_delivers_who_rests_and_whose_receiver_is_away(get, mail):

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import time
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from typing import Any
 
@@ -69,15 +68,6 @@ async def working(app: Tenure, **options: Any) -> AsyncIterator[Worker]:
     finally:
         worker.stop()
         await asyncio.wait_for(serving, 30)
-
-
-async def until(condition: Callable[[], Any], seconds: float = 20) -> Any:
-    """Wait for a condition that something else brings about."""
-    deadline = time.monotonic() + seconds
-    while not (found := await asyncio.to_thread(condition)):
-        assert time.monotonic() < deadline, "It did not come to pass."
-        await asyncio.sleep(0.01)
-    return found
 
 
 def state(app: Tenure, subject: Any) -> str:

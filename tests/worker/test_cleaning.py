@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import psycopg
 
-from tests.worker.conftest import App, until, working
+from tests.waiting import until_async
+from tests.worker.conftest import App, working
 
 
 async def test_what_is_kept_no_longer_is_removed_while_a_worker_is_there(app: App) -> None:
@@ -18,5 +19,5 @@ async def test_what_is_kept_no_longer_is_removed_while_a_worker_is_there(app: Ap
             return connection.execute("select message_id::int from tenure.inbox order by 1").fetchall()
 
         async with working(app, heartbeat_ttl_seconds=5):
-            await until(lambda: len(left()) < 20)
+            await until_async(lambda: len(left()) < 20)
         assert left() == [(n,) for n in range(81, 90)]  # 90 days and a moment ago is older than 90 days

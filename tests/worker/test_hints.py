@@ -11,7 +11,8 @@ import pytest
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from tenure import Tenure
-from tests.worker.conftest import state, states, until, working
+from tests.waiting import until_async
+from tests.worker.conftest import state, states, working
 
 
 async def test_a_hint_wakes_a_worker_that_would_have_slept(app):
@@ -19,10 +20,10 @@ async def test_a_hint_wakes_a_worker_that_would_have_slept(app):
     async def work() -> None: ...
 
     async with working(app, poll_listening=3600) as worker:
-        await until(lambda: worker.listening)
+        await until_async(lambda: worker.listening)
         for number in range(1, 6):
             subject = await asyncio.to_thread(work.submit)
-            await until(lambda subject=subject: state(app, subject) == "COMPLETED")
+            await until_async(lambda subject=subject: state(app, subject) == "COMPLETED")
             assert worker.report()["hints"] == number
 
 
@@ -33,10 +34,10 @@ async def test_a_worker_is_not_woken_by_work_of_queues_that_it_does_not_serve(ap
     async def work() -> None: ...
 
     async with working(app, poll_listening=3600) as worker:
-        await until(lambda: worker.listening)
+        await until_async(lambda: worker.listening)
         await asyncio.to_thread(app.submit, queue_key="other")
         subject = await asyncio.to_thread(work.submit)
-        await until(lambda: state(app, subject) == "COMPLETED")
+        await until_async(lambda: state(app, subject) == "COMPLETED")
 
         assert worker.report()["hints"] == 1
 
@@ -49,9 +50,9 @@ async def test_without_notify_work_is_found_by_polling(migrated_database):
         async def work() -> None: ...
 
         async with working(app, poll_listening=0.05) as worker:
-            await until(lambda: worker.listening)
+            await until_async(lambda: worker.listening)
             subject = await asyncio.to_thread(work.submit)
-            await until(lambda: state(app, subject) == "COMPLETED")
+            await until_async(lambda: state(app, subject) == "COMPLETED")
 
             assert worker.report()["hints"] == 0
 
@@ -74,7 +75,7 @@ async def test_notifier_raises_and_the_run_goes_on(app):
     app.define_workflows()
     async with working(app, poll_listening=0.05):
         run = await asyncio.to_thread(app.start_run, "chain", {"n": 1})
-        await until(lambda: app.inspect_run(run).run.status == "COMPLETED")
+        await until_async(lambda: app.inspect_run(run).run.status == "COMPLETED")
     assert done == [1, 2, 3, 4, 5]
 
 
@@ -89,9 +90,9 @@ async def test_work_that_its_own_handler_put_off_is_looked_for_when_it_falls_due
             raise ValueError
 
     async with working(app, poll_listening=3600) as worker:
-        await until(lambda: worker.listening)
+        await until_async(lambda: worker.listening)
         subject = await asyncio.to_thread(work.submit)
-        await until(lambda: state(app, subject) == "COMPLETED")
+        await until_async(lambda: state(app, subject) == "COMPLETED")
 
     assert len(attempts) == 3
 
@@ -156,18 +157,18 @@ async def test_a_listener_that_went_silent_is_noticed_and_the_worker_polls_until
         through = make_conninfo(**server | {"port": proxy.port})
         options = {"listen_dsn": through, "listen_ping": 0.3, "poll_listening": 3600}
         async with working(tcp_app, **options) as worker:
-            await until(lambda: worker.listening)
+            await until_async(lambda: worker.listening)
             proxy.stop_forwarding()
-            await until(lambda: not worker.listening)
+            await until_async(lambda: not worker.listening)
 
             unheard = await asyncio.to_thread(work.submit)
-            await until(lambda: state(tcp_app, unheard) == "COMPLETED")
+            await until_async(lambda: state(tcp_app, unheard) == "COMPLETED")
             assert worker.report()["hints"] == 0
 
             proxy.forward()
-            await until(lambda: worker.listening)
+            await until_async(lambda: worker.listening)
             heard = await asyncio.to_thread(work.submit)
-            await until(lambda: state(tcp_app, heard) == "COMPLETED")
+            await until_async(lambda: state(tcp_app, heard) == "COMPLETED")
             assert worker.report()["hints"] == 1
     assert proxy.connections >= 2
 
@@ -182,10 +183,10 @@ async def test_behind_a_pooler_a_worker_says_that_it_polls_and_does_everything(a
 
         await asyncio.to_thread(through.submit_many, [work.request(n) for n in range(500)])
         async with working(through) as worker:
-            await until(lambda: worker.report()["completed"] == 500)
+            await until_async(lambda: worker.report()["completed"] == 500)
             assert not worker.listening
             late = await asyncio.to_thread(work.submit, 500)
-            await until(lambda: state(app, late) == "COMPLETED")
+            await until_async(lambda: state(app, late) == "COMPLETED")
 
     told = " ".join(record.getMessage() for record in caplog.records)
     assert "through a pooler (no prepared statements, no LISTEN): polling for work" in told

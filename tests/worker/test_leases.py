@@ -12,7 +12,8 @@ import pytest
 
 from tenure import Job
 from tenure.testing import drain
-from tests.worker.conftest import fact_types, state, states, until, working
+from tests.waiting import until_async
+from tests.worker.conftest import fact_types, state, states, working
 
 
 @pytest.fixture(params=["database", "http"])
@@ -67,10 +68,10 @@ async def test_fifty_leases_are_renewed_in_a_statement_or_two(app, monkeypatch):
     app.submit_many([wait.request() for _ in range(50)])
     with counted_statements(monkeypatch) as counts:
         async with working(app, lease_ttl_seconds=1) as worker:
-            await until(lambda: worker.report()["renewals"] >= 150)
+            await until_async(lambda: worker.report()["renewals"] >= 150)
             renewals, statements = worker.report()["renewals"], counts["renew"]
             finish.set()
-            await until(lambda: worker.report()["completed"] == 50)
+            await until_async(lambda: worker.report()["completed"] == 50)
 
     # The first few were claimed a moment before the rest, and may fall due a tick before them.
     assert renewals >= 50 / 2 * statements
@@ -97,10 +98,10 @@ async def test_a_long_job_keeps_its_lease_beyond_the_ttl(app, executor):
 
     subject = long.submit()
     async with working(app, lease_ttl_seconds=1) as worker:
-        await until(lambda: fact_types(app, subject).count("lease.renewed") >= 4)
+        await until_async(lambda: fact_types(app, subject).count("lease.renewed") >= 4)
         finish.set()
         finish_thread.set()
-        await until(lambda: worker.report()["completed"] == 1)
+        await until_async(lambda: worker.report()["completed"] == 1)
 
     history = app.history(subject)
     assert ran == [False]
@@ -130,7 +131,7 @@ async def test_a_coroutine_whose_subject_is_taken_from_it_is_canceled_and_report
         await asyncio.to_thread(getattr(app, intervention), subject, reason="stop the line")
         before = fact_types(app, subject)
         await asyncio.wait_for(ended.wait(), 20)
-        await until(lambda: worker.report()["lost"] == 1)
+        await until_async(lambda: worker.report()["lost"] == 1)
         report = worker.report()
 
     assert told == [True]
@@ -153,11 +154,11 @@ async def test_a_plain_function_learns_that_its_lease_is_lost_and_its_result_is_
 
     subject = work.submit()
     async with working(app, lease_ttl_seconds=1) as worker:
-        await until(begun.is_set)
+        await until_async(begun.is_set)
         await asyncio.to_thread(app.cancel, subject, reason="stop")
         before = fact_types(app, subject)
-        await until(seen_lost.is_set)
-        await until(lambda: worker.report()["lost"] == 1)
+        await until_async(seen_lost.is_set)
+        await until_async(lambda: worker.report()["lost"] == 1)
         assert worker.report()["completed"] == 0
 
     assert fact_types(app, subject) == before
@@ -175,10 +176,10 @@ async def test_what_a_superseded_worker_held_is_taken_over_by_its_successor(app)
     app.submit_many([work.request() for _ in range(5)])
     options = {"worker_key": "bench-3", "lease_ttl_seconds": 1, "grace": 0.1}
     async with working(app, **options) as first:
-        await until(lambda: len(ran) == 5)
+        await until_async(lambda: len(ran) == 5)
         async with working(app, **options) as second:
-            await until(lambda: "registered under this worker_key" in first.reason)
-            await until(lambda: states(app) == {"COMPLETED": 5})
+            await until_async(lambda: "registered under this worker_key" in first.reason)
+            await until_async(lambda: states(app) == {"COMPLETED": 5})
             assert second.row.incarnation == first.row.incarnation + 1
 
     assert sorted(ran) == [1] * 5 + [2] * 5

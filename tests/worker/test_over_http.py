@@ -16,7 +16,8 @@ import pytest
 from tenure import Job, Worker
 from tenure.sdk.http.address import Address
 from tenure.sdk.http.problem import TurnedAway
-from tests.worker.conftest import fact_types, reached_by, state, states, until, working
+from tests.waiting import until_async
+from tests.worker.conftest import fact_types, reached_by, state, states, working
 from tests.worker.serving import Proxy, ServerProcess, address_for, secret_of, serving, token_of
 
 
@@ -44,13 +45,13 @@ async def test_work_goes_on_when_the_server_is_killed_and_started_again(app, tmp
         await asyncio.to_thread(server.wait)
         address = Address(server.url, token_of(app))
         async with working(app, address=address, lease_ttl_seconds=60, concurrency=5, prefetch=10, batch=5) as worker:
-            await until(lambda: len(ran) >= 50)
+            await until_async(lambda: len(ran) >= 50)
             server.end(signal.SIGKILL)
             server.start()
-            await until(lambda: len(ran) >= 130, 60)
+            await until_async(lambda: len(ran) >= 130, 60)
             server.end(signal.SIGTERM)
             server.start()
-            await until(lambda: states(app) == {"COMPLETED": 200}, 60)
+            await until_async(lambda: states(app) == {"COMPLETED": 200}, 60)
             assert worker.report()["lost"] == 0
     finally:
         server.end()
@@ -75,9 +76,9 @@ async def test_work_goes_on_when_the_network_is_cut_again_and_again(app):
             address = Address(f"http://127.0.0.1:{proxy.port}", token_of(app))
             async with working(app, address=address, concurrency=5, prefetch=10, batch=5, lease_ttl_seconds=60):
                 for share in (50, 100, 150, 200, 250):
-                    await until(lambda share=share: len(ran) >= share)
+                    await until_async(lambda share=share: len(ran) >= share)
                     proxy.cut()
-                await until(lambda: states(app) == {"COMPLETED": 300}, 60)
+                await until_async(lambda: states(app) == {"COMPLETED": 300}, 60)
 
     assert completions(app) == [1] * 300
     assert sorted(ran) == list(range(300))
@@ -99,8 +100,8 @@ async def test_what_was_done_though_its_answer_was_lost_is_not_done_again(app, r
             proxy.swallow = f"/actions/{route}".encode()
             subject = await asyncio.to_thread(work.submit)
             async with working(app, address=address):
-                await until(lambda: state(app, subject) == "COMPLETED")
-                await until(lambda: not app.leases())
+                await until_async(lambda: state(app, subject) == "COMPLETED")
+                await until_async(lambda: not app.leases())
 
     assert proxy.swallowed == 1
     assert ran == [1]
@@ -120,11 +121,11 @@ async def test_a_lease_is_held_at_most_as_long_as_the_database_says_however_long
     with serving(app) as server:
         async with working(app, address=address_for(app, server), lease_ttl_seconds=10) as worker:
             waiting = server.application.state.waiting
-            await until(lambda: len(waiting.lines) == 1)
+            await until_async(lambda: len(waiting.lines) == 1)
             waited = time.monotonic()
-            await until(lambda: time.monotonic() - waited > 1.5)
+            await until_async(lambda: time.monotonic() - waited > 1.5)
             await asyncio.to_thread(work.submit)
-            await until(lambda: worker.report()["completed"] == 1)
+            await until_async(lambda: worker.report()["completed"] == 1)
 
     [(known, real)] = seen
     assert known <= real + 0.5  # what the database took to answer the question
@@ -153,7 +154,7 @@ async def test_a_token_that_is_revoked_stops_the_worker_and_its_handlers(app):
         with pytest.raises(TurnedAway, match="turns this worker away"):
             await asyncio.wait_for(serving_, 20)
         with reached_by(app, "database"):
-            await until(lambda: canceled)
+            await until_async(lambda: canceled)
 
     assert canceled == [True]
     assert (state(app, subject), fact_types(app, subject)[-1]) in [
@@ -169,7 +170,7 @@ async def test_a_worker_that_is_asked_to_wait_waits(app):
     app.submit_many([work.request() for _ in range(12)])
     with serving(app, rate_per_second=4.0, rate_burst=1) as server:
         async with working(app, address=address_for(app, server), batch=2, concurrency=2, prefetch=0) as worker:
-            await until(lambda: states(app) == {"COMPLETED": 12}, 60)
+            await until_async(lambda: states(app) == {"COMPLETED": 12}, 60)
             assert worker.report()["refused"] == 0
 
 
@@ -184,7 +185,7 @@ async def test_results_that_are_too_large_together_are_sent_in_parts_and_one_too
     large = work.with_options(queue_key="strict").submit(100_000)
     with serving(app, max_body_bytes=20_000) as server:
         async with working(app, address=address_for(app, server), queues=["q", "strict"]) as worker:
-            await until(lambda: worker.report()["completed"] == 10 and worker.report()["failed"] == 1)
+            await until_async(lambda: worker.report()["completed"] == 10 and worker.report()["failed"] == 1)
 
     assert {state(app, subject) for subject in small} == {"COMPLETED"}
     [row] = app.history(large).attempts
@@ -217,7 +218,7 @@ async def test_what_a_killed_worker_held_is_taken_over(app, tmp_path):
         }  # fmt: skip
         process = subprocess.Popen([sys.executable, "-c", SCRIPT], env=environment, cwd=tmp_path)  # noqa: ASYNC220
         try:
-            await until(lambda: len(list(tmp_path.glob("begun-*"))) == 3, 60)
+            await until_async(lambda: len(list(tmp_path.glob("begun-*"))) == 3, 60)
         finally:
             process.kill()
             process.wait(10)
@@ -227,7 +228,7 @@ async def test_what_a_killed_worker_held_is_taken_over(app, tmp_path):
             return number
 
         async with working(app, address=address):
-            await until(lambda: states(app) == {"COMPLETED": 5}, 60)
+            await until_async(lambda: states(app) == {"COMPLETED": 5}, 60)
 
     assert {len(app.history(subject).attempts) for subject in subjects} == {2}
     assert app.verify().clean

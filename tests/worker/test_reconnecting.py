@@ -9,7 +9,8 @@ import psycopg
 from tenure import Tenure
 from tenure.model.errors import StoreUnavailable
 from tenure.sdk.worker.link import Link
-from tests.worker.conftest import backends, state, states, until, working
+from tests.waiting import until_async
+from tests.worker.conftest import backends, state, states, working
 
 
 def cut_all(app) -> int:
@@ -31,9 +32,9 @@ async def test_work_goes_on_after_all_backends_were_terminated_again_and_again(a
     cut = 0
     async with working(app, lease_ttl_seconds=2, concurrency=5, prefetch=15, batch=10) as worker:
         for share in (50, 150, 250, 350, 450):
-            await until(lambda share=share: len(ran) >= share)
+            await until_async(lambda share=share: len(ran) >= share)
             cut += await asyncio.to_thread(cut_all, app)
-        await until(lambda: states(app) == {"COMPLETED": 600})
+        await until_async(lambda: states(app) == {"COMPLETED": 600})
         report = worker.report()
 
     assert cut >= 8  # the listener takes a second to come back, so it is not always there to be cut
@@ -62,7 +63,7 @@ async def test_a_claim_whose_answer_was_lost_is_taken_up_at_once(app, monkeypatc
 
     subject = work.submit()
     async with working(app, poll_listening=3600):
-        await until(lambda: state(app, subject) == "COMPLETED")
+        await until_async(lambda: state(app, subject) == "COMPLETED")
 
     assert len(lost) == 1
     assert len(app.history(subject).attempts) == 1
@@ -83,7 +84,7 @@ async def test_a_report_that_could_not_be_sent_is_sent_again(app):
         await begun.wait()
         await asyncio.to_thread(cut_all, app)
         finish.set()
-        await until(lambda: states(app) == {"COMPLETED": 1})
+        await until_async(lambda: states(app) == {"COMPLETED": 1})
 
     with Tenure(app.settings.dsn) as reading:
         [row] = reading.history(subject).attempts

@@ -7,7 +7,8 @@ from types import SimpleNamespace
 from typing import Any
 
 from tenure.sdk.worker.reporting import portions
-from tests.worker.conftest import drained, until, working
+from tests.waiting import until_async
+from tests.worker.conftest import drained, working
 
 RUNS = 230
 
@@ -47,9 +48,9 @@ def test_every_step_of_many_runs_is_done_once(app):
 async def test_what_follows_a_step_needs_no_hint_and_no_poll(app):
     define(app)
     async with working(app, poll_listening=3600) as worker:
-        await until(lambda: worker.listening)
+        await until_async(lambda: worker.listening)
         run = await asyncio.to_thread(app.start_run, "pair", {"n": 3})
-        await until(lambda: app.inspect_run(run).run.status == "COMPLETED")
+        await until_async(lambda: app.inspect_run(run).run.status == "COMPLETED")
 
         assert (
             worker.report()["hints"] == 1

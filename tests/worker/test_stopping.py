@@ -13,7 +13,8 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from tests.worker.conftest import fact_types, state, states, until, working
+from tests.waiting import until_async
+from tests.worker.conftest import fact_types, state, states, working
 from tests.worker.serving import secret_of
 
 SCRIPT = """
@@ -50,12 +51,12 @@ async def test_a_signal_lets_running_work_finish_and_gives_the_rest_back_at_once
         environment |= {"TENURE_URL": app.worker_address.url, "TENURE_TOKEN": secret_of(app.worker_address)}
     process = subprocess.Popen([sys.executable, "-c", script], env=environment, cwd=tmp_path)  # noqa: ASYNC220 - returns at once
     try:
-        await until(lambda: len(list(tmp_path.glob("begun-*"))) == 2)
-        await until(lambda: states(app) == {"RUNNING": 6})
+        await until_async(lambda: len(list(tmp_path.glob("begun-*"))) == 2)
+        await until_async(lambda: states(app) == {"RUNNING": 6})
 
         process.send_signal(number)
 
-        await until(lambda: states(app) == {"READY": 4, "RUNNING": 2})
+        await until_async(lambda: states(app) == {"READY": 4, "RUNNING": 2})
         assert len(app.queue_items("q")) == 4  # visible to others at once, while the two go on
         assert process.poll() is None
         (tmp_path / "finish").touch()
@@ -103,7 +104,7 @@ async def test_a_plain_function_that_outlasts_the_grace_keeps_its_lease_until_it
 
     subject = work.submit()
     async with working(app, grace=0.05) as worker:
-        await until(begun.is_set)
+        await until_async(begun.is_set)
         worker.stop()
 
     finish.set()
@@ -118,7 +119,7 @@ async def test_a_claim_under_way_when_the_worker_is_stopped_is_given_back(app):
     with psycopg.connect(app.settings.dsn) as blocker:
         blocker.execute("lock table tenure.attempt in share mode")
         async with working(app) as worker:
-            await until(lambda: _claims_that_wait(app) == 1)
+            await until_async(lambda: _claims_that_wait(app) == 1)
             worker.stop()
             await asyncio.sleep(0)
             blocker.rollback()
@@ -146,19 +147,19 @@ async def test_a_draining_worker_finishes_what_it_holds_and_takes_nothing_new(ap
     async with working(app, heartbeat_ttl_seconds=1) as worker:
         await begun.wait()
         await asyncio.to_thread(app.drain_worker, worker.row, reason="service")
-        await until(lambda: worker.status == "DRAINING")
+        await until_async(lambda: worker.status == "DRAINING")
         finish.set()
-        await until(lambda: state(app, first) == "COMPLETED")
+        await until_async(lambda: state(app, first) == "COMPLETED")
         claims, hints = worker.report()["claims"], worker.report()["hints"]
         second = await asyncio.to_thread(work.submit)
         for more in (1, 2, 3):
-            await until(lambda more=more: worker.report()["hints"] >= hints + more)
+            await until_async(lambda more=more: worker.report()["hints"] >= hints + more)
             await asyncio.to_thread(work.submit)
         assert worker.report()["claims"] == claims
         assert state(app, second) == "READY"
 
         await asyncio.to_thread(app.enable_worker, worker.row)
-        await until(lambda: state(app, second) == "COMPLETED")
+        await until_async(lambda: state(app, second) == "COMPLETED")
 
 
 @pytest.mark.parametrize(
@@ -170,7 +171,7 @@ async def test_a_worker_that_is_retired_or_disabled_stops_by_itself(app, action,
 
     async with working(app, heartbeat_ttl_seconds=1) as worker:
         await asyncio.to_thread(getattr(app, action), worker.row, reason="broken")
-        await until(lambda: told in worker.reason)
+        await until_async(lambda: told in worker.reason)
 
     subject = work.submit()
     assert state(app, subject) == "READY"
@@ -189,23 +190,23 @@ async def test_a_draining_worker_takes_nothing_over_http_either(app):
     async with working(app, heartbeat_ttl_seconds=1) as worker:
         await begun.wait()
         await asyncio.to_thread(app.drain_worker, worker.row, reason="service")
-        await until(lambda: worker.status == "DRAINING")
+        await until_async(lambda: worker.status == "DRAINING")
         finish.set()
-        await until(lambda: state(app, first) == "COMPLETED")
+        await until_async(lambda: state(app, first) == "COMPLETED")
         second = await asyncio.to_thread(work.submit)
         for _ in range(2):
             beat = app.workers()[0].heartbeat_at
-            await until(lambda beat=beat: app.workers()[0].heartbeat_at > beat)
+            await until_async(lambda beat=beat: app.workers()[0].heartbeat_at > beat)
         assert state(app, second) == "READY"
 
         await asyncio.to_thread(app.enable_worker, worker.row)
-        await until(lambda: state(app, second) == "COMPLETED")
+        await until_async(lambda: state(app, second) == "COMPLETED")
 
 
 @pytest.mark.parametrize("transport", ["http"])
 async def test_an_idle_worker_that_waits_on_the_server_stops_at_once(app):
     async with working(app) as worker:
-        await until(lambda: app.settings and app.workers())
+        await until_async(lambda: app.settings and app.workers())
         begun = asyncio.get_running_loop().time()
         worker.stop()
     assert asyncio.get_running_loop().time() - begun < 5  # a long poll takes 20 s

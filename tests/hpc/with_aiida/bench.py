@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -199,10 +198,3 @@ def one_calcjob_each(bench: AiidaBench, *submissions: Submission) -> None:
     for submission in submissions:
         told = [calcjob_of(bench, submission, number).job_id for number in range(len(submission.executions))]
         assert told == submission.jobs, submission.told
-
-
-def until(what: Callable[[], bool], seconds: float = 300.0) -> None:
-    deadline = time.monotonic() + seconds
-    while not what():
-        assert time.monotonic() < deadline, "It did not come to pass in time."
-        time.sleep(0.05)

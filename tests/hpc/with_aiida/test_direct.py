@@ -8,7 +8,8 @@ import psutil
 import pytest
 
 from tenure.agent.scheduler import Phase
-from tests.hpc.with_aiida.bench import AiidaBench, Site, process_of, until
+from tests.hpc.with_aiida.bench import AiidaBench, Site, process_of
+from tests.waiting import until
 
 
 @pytest.fixture(scope="module")

@@ -18,7 +18,8 @@ import pytest
 from tenure.agent.aiida.adapter import AiidaScheduler
 from tenure.agent.errors import InvalidSettings
 from tenure.agent.scheduler import JobSpec, Phase, SchedulerUnavailable
-from tests.hpc.with_aiida.bench import AiidaBench, Site, process_of, until
+from tests.hpc.with_aiida.bench import AiidaBench, Site, process_of
+from tests.waiting import until
 
 bench = pytest.fixture(lambda aiida_bench: aiida_bench, name="bench")
 
