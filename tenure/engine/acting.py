@@ -17,7 +17,7 @@ from tenure.model import euid
 from tenure.model import fact_types as ft
 from tenure.model.attempt import attempt_of
 from tenure.model.decisions.unfolding import Context, Unfolding
-from tenure.model.errors import Conflict, Forbidden, NotFound, TenureError
+from tenure.model.errors import Conflict, Forbidden, NotFound, SubjectBusy, TenureError
 from tenure.model.fact import Fact
 from tenure.model.requests import Request
 from tenure.model.result import ActionResult, result_of
@@ -41,11 +41,14 @@ class ActionSpec(Generic[R]):
     """Whether it ends the lease, which then is the key where the caller gives none (design 01, The actions)."""
 
 
-def act(caller: Caller, spec: ActionSpec[R], requests: Sequence[R]) -> Op[list[Outcome]]:
-    """Perform the action for every request; outcomes in the same order."""
+def act(caller: Caller, spec: ActionSpec[R], requests: Sequence[R], *, waits: bool = True) -> Op[list[Outcome]]:
+    """Perform the action for every request; outcomes in the same order.
+
+    Where it does not wait, ``SubjectBusy`` answers for a subject that another transaction has locked.
+    """
     elapsed = logging.stopwatch()
     with span(f"tenure.{spec.action}", {"tenure.batch": len(requests)}):
-        done = yield from caller.store.transaction(_act(caller, spec, requests))
+        done = yield from caller.store.transaction(_act(caller, spec, requests, waits))
         if logging.wanted():
             pairs = zip(requests, done.subjects, strict=True)
             known = [{"subject": subject, "idempotency_key": _key_of(spec, request)} for request, subject in pairs]
@@ -68,15 +71,16 @@ def single(outcomes: Sequence[Outcome]) -> ActionResult:
     return outcome
 
 
-def _act(caller: Caller, spec: ActionSpec[R], requests: Sequence[R]) -> Op[_Done]:
+def _act(caller: Caller, spec: ActionSpec[R], requests: Sequence[R], waits: bool) -> Op[_Done]:
     targets = [target_of(spec.types, request) for request in requests]
     keys = {key for request in requests for key in spec.queue_keys(request) if key}
-    loaded = yield from caller.store.load(caller.tenant, targets, keys)
+    loaded = yield from caller.store.load(caller.tenant, targets, keys, skip_locked=not waits)
     context = context_of(caller, loaded)
     unfoldings: dict[int, Unfolding] = {}
     outcomes: list[Outcome] = []
     for index, (request, target) in enumerate(zip(requests, targets, strict=True)):
-        outcomes.append(_decide(spec, request, target, index, loaded, context, unfoldings))
+        busy = not waits and _subject_of(target, loaded) not in {None, *loaded.threads}
+        outcomes.append(_busy() if busy else _decide(spec, request, target, index, loaded, context, unfoldings))
     yield from apply_and_follow(caller, list(unfoldings.values()))
     subjects = [_subject_of(target, loaded) for target in targets]
     refusals = [
@@ -106,6 +110,10 @@ def _decide(
     except TenureError as error:
         return error
     return result_of(fact, replayed=fact is unfolding.replay)
+
+
+def _busy() -> SubjectBusy:
+    return SubjectBusy("Another transaction holds the subject.", "Ask again in a moment.")
 
 
 def _subject_of(target: Target, loaded: Loaded) -> int | None:

@@ -170,6 +170,13 @@ class WorkerSuperseded(StaleLease):
     code = "worker_superseded"
 
 
+class SubjectBusy(TenureError):
+    """Another transaction holds the subject at this moment, and what was asked does not wait for it."""
+
+    code = "subject_busy"
+    status = 409
+
+
 class NotClaimable(Conflict):
     """The subject that was asked for cannot be claimed now; the evidence holds the reasons."""
 

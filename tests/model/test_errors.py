@@ -16,7 +16,7 @@ CODES = {
     "conflict": 409, "already_exists": 409, "invalid_transition": 409, "state_conflict": 409, "revision_conflict": 409,
     "seq_conflict": 409, "idempotency_conflict": 409, "lease_expired": 409, "stale_lease": 409, "worker_superseded": 409,
     "not_claimable": 409, "queue_disabled": 409, "queue_manual_only": 403, "capability_mismatch": 403,
-    "scope_mismatch": 403, "worker_not_accepting": 409, "worker_at_limit": 409, "template_not_served": 422,
+    "scope_mismatch": 403, "worker_not_accepting": 409, "worker_at_limit": 409, "subject_busy": 409, "template_not_served": 422,
     "law_violation": 409, "store_unavailable": 503,
 }  # fmt: skip
 

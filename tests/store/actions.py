@@ -131,7 +131,7 @@ class Lab:
     def renew(self, item: Claimed, **request: Any) -> ActionResult:
         return self.run(renew_action.renew(self.caller, self._held(RenewLease, item, request)))
 
-    def renew_all(self, items: Sequence[Claimed]) -> dict[int, datetime]:
+    def renew_all(self, items: Sequence[Claimed]) -> renew_action.Renewals:
         leases = [(item.lease, TOKEN) for item in items]
         return self.run(
             renew_action.renew_all(self.caller, self.worker.uid, self.worker.incarnation, leases, ttl_seconds=None)

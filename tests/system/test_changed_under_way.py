@@ -69,7 +69,7 @@ def test_a_completion_ends_the_attempt_whose_lease_was_renewed_meanwhile(labs):
     finishes = [Finish(item.lease, TOKEN, payload_hash({"result": 1}), 1)]
     keeper.connection.autocommit = False
     keeper.connection.execute("select set_config('tenure.now', %s, true)", [keeper.now.isoformat()])
-    assert keeper.renew_all([item])
+    assert keeper.renew_all([item]).until
 
     with ThreadPoolExecutor(1) as pool:
         answer = pool.submit(lambda: lab.run(complete_action.finish_many(lab.caller, item.worker, finishes)))
@@ -84,3 +84,21 @@ def test_a_completion_ends_the_attempt_whose_lease_was_renewed_meanwhile(labs):
 
     assert lab.verified().clean, lab.verified()
     assert lab.sql("select lease_status::text, record_status::text from tenure.attempt") == [("COMPLETED", "SUCCEEDED")]
+
+
+def test_a_renewal_leaves_out_what_another_transaction_holds_and_waits_for_nothing(labs):
+    lab, operator = labs
+    subjects = [lab.submit() for _ in range(3)]
+    items = {item.subject: item for item in lab.claim(3)}
+    operator.connection.autocommit = False
+    operator.hold(subjects[1])
+
+    renewals = lab.renew_all(list(items.values()))
+
+    assert set(renewals.until) == {items[subjects[0]].lease, items[subjects[2]].lease}
+    assert renewals.busy == {items[subjects[1]].lease}
+    operator.connection.commit()
+    renewals = lab.renew_all(list(items.values()))
+    assert set(renewals.until) == {items[subjects[0]].lease, items[subjects[2]].lease}
+    assert renewals.busy == set()
+    assert lab.verified().clean, lab.verified()

@@ -109,6 +109,54 @@ async def test_a_long_job_keeps_its_lease_beyond_the_ttl(app, executor):
     assert (history.attempts[0].attempt.ended_at - history.attempts[0].attempt.claimed_at).total_seconds() > 1
 
 
+async def test_a_transaction_that_holds_one_subject_keeps_no_other_lease_waiting(app):
+    finish, ran = asyncio.Event(), Counter()
+
+    @app.task(queue="q")
+    async def long(n: int) -> None:
+        ran[n] += 1
+        await finish.wait()
+
+    subjects = [long.submit(n=n).subject for n in range(5)]
+    async with working(app, lease_ttl_seconds=1) as worker:
+        await until_async(lambda: len(ran) == 5)
+        with psycopg.connect(app.settings.dsn) as theirs:
+            app.within(theirs).hold(subjects[0], reason="thought over for a while")
+            # Twice as long as a lease lasts: nothing else would have held without renewals.
+            await until_async(lambda: all(fact_types(app, s).count("lease.renewed") >= 6 for s in subjects[1:]))
+            theirs.rollback()
+        await until_async(lambda: ran[0] == 2)
+        finish.set()
+        await until_async(lambda: worker.report()["completed"] == 5)
+
+    assert ran == {0: 2, 1: 1, 2: 1, 3: 1, 4: 1}
+    assert worker.report()["lost"] == 1
+    assert app.verify().clean
+
+
+async def test_whatever_keeps_its_heartbeat_waiting_a_worker_renews_its_leases(app):
+    finish, ran = asyncio.Event(), []
+
+    @app.task(queue="q")
+    async def long() -> None:
+        ran.append(1)
+        await finish.wait()
+
+    subject = long.submit().subject
+    async with working(app, lease_ttl_seconds=1, heartbeat_ttl_seconds=1) as worker:
+        await until_async(lambda: ran)
+        with psycopg.connect(app.settings.dsn) as theirs:
+            app.within(theirs).drain_worker(worker.row.uid, reason="thought over for a while")
+            renewed = fact_types(app, subject).count("lease.renewed")
+            await until_async(lambda: fact_types(app, subject).count("lease.renewed") >= renewed + 6)
+            theirs.rollback()
+        finish.set()
+        await until_async(lambda: worker.report()["completed"] == 1)
+
+    assert ran == [1]
+    assert worker.report()["lost"] == 0
+
+
 @pytest.mark.parametrize("intervention", ["cancel", "hold"])
 async def test_a_coroutine_whose_subject_is_taken_from_it_is_canceled_and_reports_nothing(app, intervention):
     begun, ended = asyncio.Event(), asyncio.Event()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
@@ -31,7 +31,7 @@ from tenure.sdk.worker.listener import Listener
 from tenure.sdk.worker.options import WorkerOptions
 from tenure.sdk.worker.reporting import Reporting
 from tenure.sdk.worker.transacting import Transacting
-from tenure.sdk.worker.transport import Hints, Report, Served, Taken
+from tenure.sdk.worker.transport import Hints, Renewed, Report, Served, Taken
 from tenure.store.operation import Op
 from tenure.store.postgres.store import PostgresStore
 from tenure.store.records import ScanHint
@@ -50,9 +50,9 @@ class DatabaseTransport:
     def __init__(self, settings: Settings, options: WorkerOptions) -> None:
         self._settings = settings
         self._options = options
-        self._claiming, self._reporting, self._beside, self._keeping = (
+        self._claiming, self._reporting, self._beside, self._renewing, self._keeping = (
             Link(settings.dsn, name, settings.clock)
-            for name in ("claiming", "reporting", "reporting beside", "keeping")
+            for name in ("claiming", "reporting", "reporting beside", "renewing", "keeping")
         )
         self._transacting: Transacting | None = None
         self.hints = Hints()
@@ -128,13 +128,14 @@ class DatabaseTransport:
         """See ``Transport.report``."""
         return await self._reports.send(batch)
 
-    async def renew(self, held: Sequence[Held], ttl_seconds: int | None) -> Mapping[int, object]:
-        """See ``Transport.renew``: one statement for all."""
+    async def renew(self, held: Sequence[Held], ttl_seconds: int | None) -> Renewed:
+        """See ``Transport.renew``: one statement for all, on a connection on which nothing else keeps it waiting."""
         worker = self._worker
         leases = [(each.item.lease, each.token.digest) for each in held]
-        return await self._keeping.attempt(
+        done = await self._renewing.attempt(
             lambda: renew.renew_all(self._caller, worker.uid, worker.incarnation, leases, ttl_seconds)
         )
+        return Renewed(done.until, done.busy)
 
     async def beat(self) -> Worker:
         """See ``Transport.beat``."""
@@ -184,7 +185,7 @@ class DatabaseTransport:
 
     async def close(self) -> None:
         """See ``Transport.close``."""
-        for link in (self._claiming, self._reporting, self._beside, self._keeping):
+        for link in (self._claiming, self._reporting, self._beside, self._renewing, self._keeping):
             await link.close()
         if self._transacting is not None:
             await self._transacting.close()

@@ -1,11 +1,14 @@
-"""Keeps the worker's word: renews its leases, beats, and sweeps what others let lapse."""
+"""Keeps the worker's word: renews its leases, drops those that ran out, beats, and sweeps what others let lapse.
+
+Each goes on by itself: whatever keeps one of them waiting, a lease that ran out is noticed, and the others are renewed.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 
 from tenure.model.errors import StoreUnavailable, TenureError, WorkerSuperseded
 from tenure.model.states import WorkerStatus
@@ -31,57 +34,76 @@ class Keeper:
         self._sweep_interval = sweep_interval
         self._ttl = lease_ttl_seconds
         self.worker = worker
-        self._next_beat = time.monotonic()
+        self._beat_every = 30.0
+        self._next_beat = self._next_sweep = time.monotonic()
         self.renewals = 0
         self.lost = 0
         self.swept = 0
 
     async def run(self) -> None:
-        """Renew, beat and sweep until canceled."""
-        beat_every = min(self.worker.heartbeat_ttl_seconds / 3, 30.0)
-        self._next_beat = time.monotonic() + beat_every
-        next_sweep = time.monotonic() + self._sweep_interval / 2
+        """Renew, watch, beat and sweep until canceled."""
+        self._beat_every = min(self.worker.heartbeat_ttl_seconds / 3, 30.0)
+        self._next_beat = time.monotonic() + self._beat_every
+        self._next_sweep = time.monotonic() + self._sweep_interval / 2
+        duties = [
+            asyncio.create_task(self._at_each_tick(duty, name), name=name)
+            for name, duty in (("watching", self._watch), ("renewing", self._renew), ("keeping", self._keep))
+        ]
+        try:
+            done, _ = await asyncio.wait(duties, return_when=asyncio.FIRST_COMPLETED)
+            for duty in done:
+                duty.result()
+        finally:
+            for duty in duties:
+                duty.cancel()
+            await asyncio.gather(*duties, return_exceptions=True)
+
+    async def _at_each_tick(self, duty: Callable[[], Awaitable[None]], name: str) -> None:
         away = False
         while True:
             await asyncio.sleep(_TICK)
             try:
-                await self._renew()
-                now = time.monotonic()
-                if now >= self._next_beat:
-                    self._next_beat = now + beat_every
-                    await self._beat()
-                if now >= next_sweep:
-                    next_sweep = now + self._sweep_interval
-                    await self.sweep()
+                await duty()
             except StoreUnavailable as error:
                 # The leases run on; those that run out are noticed by their deadlines. It is told once, not at each tick.
                 if not away:
-                    _log.warning("keeper: %s It is tried until it answers.", error.message)
+                    _log.warning("%s: %s It is tried until it answers.", name, error.message)
                 away = True
             else:
                 away = False
+
+    async def _keep(self) -> None:
+        now = time.monotonic()
+        if now >= self._next_beat:
+            self._next_beat = now + self._beat_every
+            await self._beat()
+        if now >= self._next_sweep:
+            self._next_sweep = now + self._sweep_interval
+            await self.sweep()
 
     def beat_soon(self) -> None:
         """Look at the worker's status with the next tick: somebody seems to have changed it."""
         self._next_beat = time.monotonic()
 
-    async def _renew(self) -> None:
+    async def _watch(self) -> None:
         for held in self._holding.all():
             if held.job.lost and not held.reported:
                 self._lose(held.item.lease, "it ran out")
                 self._holding.lose(held)
+
+    async def _renew(self) -> None:
         due = self._holding.due_for_renewal()
         if not due:
             return
         asked_at = time.monotonic()
         renewed = await self._transport.renew(due, self._ttl)
-        self.renewals += len(renewed)
+        self.renewals += len(renewed.held)
         for held in due:
             ttl = self._ttl or held.item.ttl_seconds
-            if held.item.lease in renewed:
+            if held.item.lease in renewed.held:
                 held.job.deadline = asked_at + ttl
                 held.renew_at = asked_at + ttl / 3
-            elif held in self._holding.all() and not held.reported:
+            elif held.item.lease not in renewed.busy and held in self._holding.all() and not held.reported:
                 self._lose(held.item.lease, "it could not be renewed")
                 self._holding.lose(held)
 

@@ -7,13 +7,13 @@ import contextlib
 import logging
 import secrets
 import time
-from collections.abc import Collection, Mapping, Sequence
-from typing import Any, TypeVar
+from collections.abc import Collection, Sequence
+from typing import TypeVar
 
 from tenure.engine.acting import Outcome
 from tenure.flow.model.builder import Workflow
 from tenure.model import euid
-from tenure.model.errors import Conflict, Forbidden, QueueUnknown, StoreUnavailable, TenureError
+from tenure.model.errors import Conflict, Forbidden, QueueUnknown, StoreUnavailable, SubjectBusy, TenureError
 from tenure.model.queue import QueuePolicy
 from tenure.model.requests import ClaimItems
 from tenure.model.worker import Worker, WorkerSpec
@@ -26,7 +26,7 @@ from tenure.sdk.http.steps import HttpSteps
 from tenure.sdk.steps import Steps
 from tenure.sdk.token import Token
 from tenure.sdk.worker.holding import Held
-from tenure.sdk.worker.transport import Hints, Report, Served, Taken
+from tenure.sdk.worker.transport import Hints, Renewed, Report, Served, Taken
 from tenure.store.records import Claimed, ScanHint
 
 T = TypeVar("T")
@@ -136,17 +136,19 @@ class HttpTransport:
                 return await self._report(batch, tries + 1)
             return [error]
 
-    async def renew(self, held: Sequence[Held], ttl_seconds: int | None) -> Mapping[int, object]:
+    async def renew(self, held: Sequence[Held], ttl_seconds: int | None) -> Renewed:
         """See ``Transport.renew``."""
-        renewed: dict[int, Any] = {}
+        renewed: set[int] = set()
+        busy: set[int] = set()
         for first in range(0, len(held), _MOST):
             some = held[first : first + _MOST]
             outcomes = await self._send(work.renew(self._worker, some, ttl_seconds))
-            renewed |= {
-                each.item.lease: outcome for each, outcome in zip(some, outcomes, strict=True)
-                if not isinstance(outcome, TenureError)
-            }  # fmt: skip
-        return renewed
+            for each, outcome in zip(some, outcomes, strict=True):
+                if not isinstance(outcome, TenureError):
+                    renewed.add(each.item.lease)
+                elif isinstance(outcome, SubjectBusy):
+                    busy.add(each.item.lease)
+        return Renewed(renewed, busy)
 
     async def beat(self) -> Worker:
         """See ``Transport.beat``."""

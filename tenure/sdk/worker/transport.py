@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
 
@@ -46,6 +46,13 @@ class Taken(NamedTuple):
 
     items: Sequence[Claimed]
     asked_at: float
+
+
+class Renewed(NamedTuple):
+    """Leases that are still held, and those that nothing is known of: somebody's transaction has their subject locked."""
+
+    held: Collection[int]
+    busy: Collection[int]
 
 
 class Hints:
@@ -119,8 +126,8 @@ class Transport(Protocol):
         """Report what became of leases; an outcome for each, in order, or None for what was done as it was asked."""
         ...
 
-    async def renew(self, held: Sequence[Held], ttl_seconds: int | None) -> Mapping[int, object]:
-        """Hold on to leases; those still held are in the answer."""
+    async def renew(self, held: Sequence[Held], ttl_seconds: int | None) -> Renewed:
+        """Hold on to leases; a lease that is not in the answer is lost."""
         ...
 
     async def beat(self) -> Worker:

@@ -95,7 +95,7 @@ def _request(worker: int, one: One) -> LeaseRequest:
 
 
 def _renewed(caller: Caller, body: BatchBody, requests: Sequence[Any]) -> Op[list[Outcome]]:
-    """The plain ones in one statement for each ttl, what it leaves out one by one."""
+    """The plain ones in one statement for each ttl, what it leaves out one by one; none waits for another's subject."""
     done: dict[int, Outcome] = {}
     if body.incarnation is not None:
         plain = [r for r in requests if r.model_fields_set <= _PLAIN_RENEWAL]
@@ -103,8 +103,12 @@ def _renewed(caller: Caller, body: BatchBody, requests: Sequence[Any]) -> Op[lis
             leases = [(r.lease, r.token_hash) for r in plain if r.ttl_seconds == ttl]
             done |= yield from renew_plain(caller, body.worker_euid, body.incarnation, leases, ttl)
     rest = [request for request in requests if request.lease not in done]
-    told = iter((yield from _performed(caller, renew_many, rest)) if rest else [])
+    told = iter((yield from _performed(caller, _renew_free, rest)) if rest else [])
     return [done[request.lease] if request.lease in done else next(told) for request in requests]
+
+
+def _renew_free(caller: Caller, requests: Sequence[RenewLease]) -> Op[list[Outcome]]:
+    return renew_many(caller, requests, waits=False)
 
 
 _PLAIN_RENEWAL = frozenset({"lease", "worker", "token_hash", "ttl_seconds", "idempotency_key"})

@@ -1,5 +1,5 @@
--- Renews many leases of one worker incarnation: no key, one slot. What is no longer held is left out.
--- Each row is found by its key; the envelope's update takes the lock and re-checks.
+-- Renews many leases of one worker incarnation: no key, one slot. What is no longer held is left out, and so is what
+-- somebody else's transaction has locked: no lease waits for another. Each row is found by its key; the update re-checks.
 with clock as materialized (select tenure.now() as now),
 item as materialized (
     select i.lease, a.subject, clock.now,
@@ -13,10 +13,13 @@ item as materialized (
         and exists (
             select from tenure.worker w
             where w.uid = %(worker)s and w.incarnation = %(incarnation)s and w.status in ('ONLINE', 'DRAINING'))),
+free as materialized (
+    select i.* from item i, lateral (
+        select e.uid from tenure.execution e where e.uid = i.subject for no key update skip locked) e),
 hashed as materialized (
     select i.*, jsonb_build_object('expires_at',
         to_char(i.until at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US') || '+00:00') as data
-    from item i),
+    from free i),
 moved as (
     update tenure.execution e
     set seq = e.seq + 1,
