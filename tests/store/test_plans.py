@@ -28,7 +28,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
 STATEMENTS = sorted({statement for act in ACTS for statement in act.statements})
 #: Rows that a statement reads of the deep tables for each row that it handles; three unless it shows more of a thread.
-_ROWS = {"load_threads": 4, "claimed": 6}
+_ROWS = {"load_threads": 4, "claimed": 6, "renew_plain": 4}  # a renewal locks first, to wait for nobody
 _ROWS_ANYWAY = 10
 #: Rows that the law reads for each row written: facts and their predecessors, envelopes, edges.
 _ROWS_OF_THE_LAW = 4
