@@ -71,7 +71,7 @@ def find(home: Path) -> Background | None:
             if _lock(file):
                 return None  # nobody held it
             told = json.load(file)
-    except (FileNotFoundError, ValueError):
+    except (FileNotFoundError, NotADirectoryError, ValueError):
         return None
     return Background(told["pid"], told["address"], home / _LOG)
 

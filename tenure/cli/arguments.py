@@ -19,6 +19,8 @@ from tenure.sdk.client import Tenure
 from tenure.store.records import LeaseRow
 
 _RELATIVE = re.compile(r"\+(\d{1,9}(?:\.\d{1,6})?)([smhd])")
+#: What nobody but a worker's label looks like: a worker_key that somebody mistyped is told as such.
+_EUID = re.compile(r"\s*WX-[0-9A-Za-z]+\s*", re.IGNORECASE)
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 
 SubjectArgument = Annotated[str | None, typer.Argument(metavar="[SUBJECT]", help="EUID of the subject, e.g. SX-1T8Z.")]
@@ -50,10 +52,11 @@ def worker_of(client: Tenure, given: str) -> Worker:
     for worker in workers:
         if worker.worker_key == given:
             return worker
-    uid = parse_euid(given)
-    for worker in workers:
-        if worker.uid == uid:
-            return worker
+    if _EUID.fullmatch(given):
+        uid = parse_euid(given)
+        for worker in workers:
+            if worker.uid == uid:
+                return worker
     raise NotFound(f"There is no worker {given}.", "List them: tenure workers list. A retired one is not shown.")
 
 

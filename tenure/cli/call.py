@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -18,10 +19,15 @@ from tenure.sdk.public_form import public
 from tenure.sdk.settings import DEFAULT_TENANT
 from tenure.sdk.tenants import tenant_exists
 
+_WIDE = 1000
+
 
 def _console(*, stderr: bool = False) -> Console:
-    # Without markup: what users typed is never taken for a style.
-    return Console(stderr=stderr, markup=False, highlight=False, emoji=False)
+    # Without markup: what users typed is never taken for a style. What no terminal shows is for programs: nothing is folded.
+    made = Console(stderr=stderr, markup=False, highlight=False, emoji=False)
+    if not made.is_terminal and "COLUMNS" not in os.environ:
+        made.width = _WIDE
+    return made
 
 
 @dataclass
@@ -79,7 +85,9 @@ class Call:
         """Write for people; nothing in JSON mode."""
         if not self.json:
             for each in rendered:
-                self.out.print(each)
+                # A terminal that is too narrow for a table breaks its lines; what is cut off would be lost.
+                self.out.width = max(self.out.width, getattr(each, "at_least", 0))
+                self.out.print(each, crop=False)
 
     def close(self) -> None:
         """Close the client's connections, if there are any."""

@@ -12,6 +12,7 @@ from tenure.cli.exit_codes import ExitCode
 from tenure.model.errors import InvalidPayload, InvalidRequest, StoreUnavailable, TenureError
 from tenure.sdk.public_form import public
 from tenure.store.postgres.translation import translated
+from tenure.terminal.in_commands import in_commands
 from tenure.terminal.wording import shown
 
 _UNAVAILABLE = 503
@@ -20,11 +21,14 @@ _UNAVAILABLE = 503
 def complain(error: BaseException, *, as_json: bool, verbose: bool) -> ExitCode:
     """Write an error to stderr and say with which status to end."""
     told = as_told(error)
+    if told is None and hasattr(error, "format_message"):  # the command line itself cannot be understood
+        _write("usage", str(error.format_message()), "See tenure COMMAND --help.", as_json, {})
+        return ExitCode.USAGE
     if told is None:
         _write("internal_error", f"{type(error).__name__}: {error}",
                "This is a defect of Tenure. Run it again with --verbose and report what it prints.", as_json, {})  # fmt: skip
     else:
-        _write(told.code, told.message, told.hint, as_json, told.evidence)
+        _write(told.code, told.message, in_commands(told.hint), as_json, told.evidence)
     if verbose:
         traceback.print_exception(error)
     if told is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -24,8 +25,11 @@ def _command() -> Callable[..., object]:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command line (``sys.argv`` by default) and return its exit status."""
     given = to_the_front(sys.argv[1:] if arguments is None else arguments)
+    as_json = "--json" in given
+    # What the pool says of a database that is away, the command says itself.
+    logging.getLogger("psycopg.pool").addHandler(logging.NullHandler())
     try:
-        _command()(args=given, prog_name="tenure")
+        ended = _command()(args=given, prog_name="tenure", standalone_mode=not as_json)
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else (ExitCode.DONE if end.code is None else ExitCode.REFUSED)
     except KeyboardInterrupt:
@@ -36,5 +40,5 @@ def main(arguments: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return ExitCode.DONE
     except BaseException as error:
-        return complain(error, as_json="--json" in given, verbose="--verbose" in given or "-v" in given)
-    return ExitCode.DONE
+        return complain(error, as_json=as_json, verbose="--verbose" in given or "-v" in given)
+    return ended if isinstance(ended, int) else ExitCode.DONE

@@ -6,7 +6,15 @@ import errno
 import shutil
 from pathlib import Path
 
-from tenure.embedded.errors import EmbeddedError, NoSpace, PermissionDenied, PortInUse, SocketPathTooLong, StartFailed
+from tenure.embedded.errors import (
+    EmbeddedError,
+    NoSpace,
+    NotADataFolder,
+    PermissionDenied,
+    PortInUse,
+    SocketPathTooLong,
+    StartFailed,
+)
 
 _NEARLY_FULL = 1024 * 1024
 
@@ -35,6 +43,11 @@ def out_of_space(error: OSError, pgdata: Path) -> EmbeddedError:
         return _no_space(pgdata)
     if error.errno in {errno.EACCES, errno.EPERM, errno.EROFS}:
         return permission_denied(pgdata, str(error))
+    if error.errno in {errno.ENOTDIR, errno.ENOENT, errno.EEXIST}:
+        return NotADataFolder(
+            f"There can be no embedded PostgreSQL in {pgdata}: {error}.",
+            "Something else is there, or on the way there. Move it away, or set TENURE_HOME to a folder of your own.",
+        )
     return StartFailed(f"The embedded PostgreSQL in {pgdata} could not be worked with: {error}.", "Try again.")
 
 

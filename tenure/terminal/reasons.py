@@ -9,6 +9,7 @@ from rich.padding import Padding
 from rich.text import Text
 
 from tenure.model.visibility import Reason
+from tenure.terminal.in_commands import in_commands
 from tenure.terminal.wording import shown
 from tenure.wording.values import listed
 
@@ -27,5 +28,5 @@ def _told(reason: Reason) -> RenderableType:
     if reason.evidence:
         evidence = ", ".join(f"{name} {listed(value)}" for name, value in reason.evidence.items())
         lines.append(Text(f"evidence: {evidence}", style="dim"))
-    lines.append(Text(f"what would change it: {shown(reason.remedy)}"))
+    lines.append(Text(f"what would change it: {shown(in_commands(reason.remedy))}"))
     return Group(head, Padding(Group(*lines), (0, 0, 0, 2), expand=False))

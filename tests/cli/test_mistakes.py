@@ -31,6 +31,7 @@ MISTAKES = [
     ("unknown lease", ["lease", "show", "LX-1T8Z"], 1, "not_found"),
     ("unknown lease to expire", ["lease", "expire", "LX-1T8Z"], 1, "not_found"),
     ("unknown worker", ["workers", "drain", "WX-1T8Z"], 1, "not_found"),
+    ("unknown key of a worker", ["workers", "drain", "worker://vm/nope"], 1, "not_found"),
     ("unknown dead letter", ["deadletter", "requeue", "DX-1T8Z", "--reason", "x"], 1, "not_found"),
     ("no reason", ["subject", "hold", "SX-1T8Z"], 2, "--reason"),
     ("empty reason", ["subject", "hold", "--ref", "R-1", "--reason", "  "], 1, "invalid_request"),
@@ -90,3 +91,51 @@ def test_help_of_every_command_is_there(typed):
     for command in ("up", "down", "status", "migrate", "worker", "verify", "top", "bench", "demo"):
         assert typed(command, "--help").code == 0
         assert command in top.out
+
+
+@pytest.mark.parametrize("mistake", [["queue", "list", "--colour"], ["fly"], ["subject", "hold", "SX-1T8Z"]])
+def test_in_json_mode_a_line_that_cannot_be_understood_is_answered_in_json_too(typed, mistake):
+    answer = typed("--json", *mistake)
+    assert (answer.code, answer.out) == (2, "")
+    assert json.loads(answer.err)["error"]["code"] == "usage"
+
+
+def test_hints_name_commands(tenure):
+    tenure("queue", "define", "resting")
+    tenure("queue", "disable", "resting", "--reason", "cleaning")
+    tenure("workers", "list")
+    assert "tenure queue update" in tenure("queue", "define", "resting", "--lease-ttl", "5").err
+    subject = tenure("--json", "subject", "submit", "--queue", "resting").json["subject"]
+    for code in ("A", "B"):
+        tenure("subject", "hold", subject, "--reason", "x", "--code", code)
+    refused = tenure("subject", "release", subject, "--reason", "y").err
+    assert refused.count("HX-") == 2
+    assert "--hold" in refused
+    tenure("subject", "cancel", subject, "--reason", "z")
+    assert "--reopen" in tenure("subject", "requeue", subject, "--reason", "again").err
+    assert "--reopen" in tenure("subject", "why", subject).out
+
+
+@pytest.mark.parametrize("columns", ["40", "60", "80"])
+def test_a_narrow_terminal_costs_no_word_of_a_table(tenure, monkeypatch, columns):
+    monkeypatch.setenv("COLUMNS", columns)
+    tenure("queue", "define", "q-of-a-name")
+    subject = tenure("--json", "subject", "submit", "--queue", "q-of-a-name").json["subject"]
+    assert "q-of-a-name" in tenure("queue", "list").out
+    assert subject in tenure("queue", "items", "q-of-a-name").out
+
+
+def test_where_no_terminal_reads_nothing_is_folded(tenure, monkeypatch):
+    monkeypatch.delenv("COLUMNS")
+    key = "a-queue-of-a-very-long-name-such-as-programs-like-to-make-them-up-01"
+    tenure("queue", "define", key)
+    assert key in tenure("queue", "list").out
+
+
+def test_a_file_where_a_data_folder_should_be_is_told_as_such(typed, monkeypatch, tmp_path):
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("TENURE_HOME", str(tmp_path / "file"))
+    for command in (["up"], ["down"], ["status"], ["queue", "list"]):
+        answer = typed(*command)
+        assert "embedded_not_a_data_folder" in answer.err, command
+        assert answer.code == 3

@@ -49,14 +49,14 @@ def run(
     frame = look(call.client)
     # Ctrl-C is how it is meant to end.
     with suppress(KeyboardInterrupt):
-        if once or call.json:
+        if once or call.json or not call.out.is_terminal:
             while True:
                 call.answer(frame_document(frame), drawn(frame, where))
                 if once:
                     return
                 time.sleep(interval)
                 frame = look(call.client)
-        with Live(drawn(frame, where), console=call.out, screen=call.out.is_terminal, auto_refresh=False) as live:
+        with Live(drawn(frame, where), console=call.out, screen=True, auto_refresh=False) as live:
             while True:
                 time.sleep(interval)
                 live.update(drawn(look(call.client), where), refresh=True)

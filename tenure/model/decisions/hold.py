@@ -7,6 +7,7 @@ from typing import Any
 from tenure.model import fact_types as ft
 from tenure.model.decisions.unfolding import Context, Unfolding, check_guards, replayed
 from tenure.model.errors import Conflict, NotFound
+from tenure.model.euid import HOLD, format_euid
 from tenure.model.fact import Draft, Fact
 from tenure.model.requests import PlaceHold, ReleaseHold
 from tenure.model.states import HoldState, HoldStatus, State
@@ -63,7 +64,10 @@ def _which(unfolding: Unfolding, request: ReleaseHold) -> int:
     active = unfolding.thread.active_holds
     if request.hold is None:
         if len(active) > 1:
-            raise Conflict("The subject has several active holds.", "Say which one to release.", holds=len(active))
+            names = [format_euid(HOLD, hold.uid) for hold in active]
+            raise Conflict(
+                f"The subject has several active holds: {', '.join(names)}.", "Say which one to release.", holds=names
+            )
         return active[0].uid
     hold = unfolding.thread.holds.get(request.hold)
     if hold is None:
