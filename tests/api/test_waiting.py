@@ -7,13 +7,15 @@ import socket
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import Any, cast
 
 import httpx
 import pytest
 
 from tenure.api.live.lines import Lines
+from tenure.api.live.waiting import Waiting
 from tenure.api.settings import ServerSettings
+from tenure.model.principal import Identity, Principal
 from tests.api.conftest import Running, Site
 from tests.api.documented import PREFIX
 from tests.waiting import until
@@ -222,6 +224,37 @@ async def _requests_in(seconds: float, use: Callable[[], dict[str, int]]) -> int
     before = use()["requests_num"]
     await asyncio.sleep(seconds)
     return use()["requests_num"] - before
+
+
+async def test_who_comes_as_a_look_ahead_ends_gets_one_of_its_own() -> None:
+    due: list[bool] = []
+
+    class Due:
+        """Something falls due in no time."""
+
+        async def perform(self, *_: Any) -> float:
+            due.append(True)
+            return 0.001
+
+    ada = Identity(Principal(uid=1, tenant=1, name="user:ada"), "lab", frozenset())
+    waiting, nobody = Waiting(cast(Any, Due()), ""), asyncio.Event()
+
+    async def at_once() -> list[str]:
+        return ["lease"]
+
+    async def when_due() -> list[str]:
+        await settle()
+        (watch,) = waiting._watches.values()
+        assert not watch.done()
+        return ["lease"] if due else []
+
+    await waiting.until_taken(ada, ["q"], 0, at_once, nobody.wait())
+    await asyncio.sleep(0)  # nobody waits: its look ahead has ended, and was not yet forgotten
+    (ended,) = waiting._watches.values()
+    assert ended.done()
+
+    assert await waiting.until_taken(ada, ["q"], 5, when_due, nobody.wait()) == ["lease"]
+    await waiting.close()
 
 
 # The line itself -------------------------------------------------------------------------------------------------------

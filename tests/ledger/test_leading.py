@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import threading
+from typing import Any
 
 import psycopg
 import pytest
 
 from tenure.ledger.relaying.books import Fenced
+from tenure.ledger.rows import Watched
 from tests.ledger.post import Post
 from tests.ledger.receiver import Receiver
 
@@ -53,6 +56,65 @@ def _watched(post: Post):  # type: ignore[no-untyped-def]
     from tenure.ledger.relaying import books
 
     return books.watch(post.client.caller.tenant)
+
+
+def test_a_turn_begins_with_nothing_that_was_watched_before_the_last_one_was_written_down(
+    post: Post, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    post.subscribe(receiver.url)
+    told = post.work(1, facts=2)
+    watched_again = threading.Event()
+
+    def fails(event: dict[str, Any]) -> int:
+        watched_again.wait(4)
+        return 500 if event["id"] == told[0] else 200
+
+    async def overlapping() -> None:
+        async with post.relay() as relay:
+            keep = relay._keep
+
+            async def keep_once_the_turn_has_ended(watched: list[Watched]) -> None:
+                watched_again.set()
+                await asyncio.gather(*relay._turns.values())
+                await keep(watched)
+
+            receiver.answer = fails
+            while not relay._turns:
+                await relay._round()
+            post.client.hold(told[0].partition("/")[0], reason="look")
+            monkeypatch.setattr(relay, "_keep", keep_once_the_turn_has_ended)
+            await relay.drain()
+            receiver.answer = lambda _: 200
+            post.clock.advance(seconds=10)
+            await relay.drain()
+
+    asyncio.run(overlapping())
+    assert ids(receiver) == post.told()
+    assert len(post.told()) == 3
+
+
+def test_a_relay_that_takes_a_lease_begins_where_the_one_that_had_it_last_came_to(
+    post: Post, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    post.subscribe(receiver.url)
+    told = post.work(3)
+
+    async def both() -> None:
+        async with post.relay() as second:
+            keep = second._keep
+
+            async def another_leads_meanwhile(watched: list[Watched]) -> None:
+                monkeypatch.undo()
+                async with post.relay() as first:
+                    await first.drain()
+                await keep(watched)
+
+            monkeypatch.setattr(second, "_keep", another_leads_meanwhile)
+            await second.drain()
+            assert second.leading == {post.standing().subscription.uid}
+
+    asyncio.run(both())
+    assert sorted(ids(receiver)) == sorted(told)
 
 
 def test_a_cursor_is_moved_by_its_leader_alone_and_never_back(post: Post, receiver: Receiver) -> None:

@@ -142,6 +142,46 @@ def test_an_event_that_fails_alone_is_tried_on_and_its_thread_is_in_order_once_i
     assert ids(receiver.taken) == told
 
 
+def test_what_waited_ahead_of_the_cursor_is_sent_once_though_the_cursor_follows_in_the_same_turn(
+    post: Post, receiver: Receiver
+) -> None:
+    post.subscribe(receiver.url)
+    away, sick = post.work(2)
+    receiver.answer = lambda event: 503 if event["id"] == away else 500
+    post.drain()  # the cursor stays before the one; the other waits, ahead of it
+    assert [each.event["id"] for each in receiver.came] == [away, sick]
+
+    receiver.answer = lambda _: 200
+    post.clock.advance(minutes=1)
+    post.drain()
+
+    assert ids(receiver.taken) == [sick, away]
+    assert post.standing().delivered == 2
+
+
+def test_what_a_person_sends_again_ahead_of_the_cursor_is_tried_once_in_a_turn(post: Post, receiver: Receiver) -> None:
+    post.subscribe(receiver.url)
+    away, poison = post.work(2)
+    receiver.answer = lambda event: 503 if event["id"] == away else 422
+    post.drain()  # the cursor stays before the one; the other is given up, ahead of it
+
+    def sent_again(event: dict[str, Any]) -> int:
+        if event["id"] == away:
+            post.client.redeliver_event("all", post.client.event_dead_letters("all")[0])
+        return 200 if event["id"] == away else 500
+
+    receiver.answer = sent_again
+    post.clock.advance(minutes=1)
+    post.drain()
+    assert [each.event["id"] for each in receiver.came[2:]] == [away, poison]
+    assert post.standing().failed == 3
+
+    receiver.answer = lambda _: 200
+    post.clock.advance(minutes=1)
+    post.drain()
+    assert ids(receiver.taken) == [away, poison]
+
+
 def test_a_person_sends_again_or_ignores_what_was_given_up(post: Post, receiver: Receiver) -> None:
     post.subscribe(receiver.url)
     told = post.work(3)

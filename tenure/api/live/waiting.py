@@ -6,6 +6,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from typing import TypeVar
 
 from tenure.api.gateway import Gateway
@@ -103,11 +104,15 @@ class Waiting:
         return []
 
     def _watch(self, queue: Queue, identity: Identity) -> None:
-        line = self.lines.line(queue)
-        if line is not None and queue not in self._watches:
-            task = asyncio.create_task(self._look_ahead(queue, identity))
-            self._watches[queue] = task
-            task.add_done_callback(lambda _: self._watches.pop(queue, None))
+        line, watch = self.lines.line(queue), self._watches.get(queue)
+        # One that has ended looks no more, though the loop has yet to call what forgets it.
+        if line is not None and (watch is None or watch.done()):
+            watch = self._watches[queue] = asyncio.create_task(self._look_ahead(queue, identity))
+            watch.add_done_callback(partial(self._forget, queue))
+
+    def _forget(self, queue: Queue, ended: asyncio.Task[None]) -> None:
+        if self._watches.get(queue) is ended:
+            del self._watches[queue]
 
     async def _look_ahead(self, queue: Queue, identity: Identity) -> None:
         """Hint when something falls due, as long as somebody waits; where nothing can be heard, hint now and then."""

@@ -137,7 +137,9 @@ class Leader:
         ripe = list(takewhile(turn.rested, facts))
         if len(ripe) < len(facts):
             reached = (facts[len(ripe)].position or 1) - 1
-        new = [fact for fact in ripe if turn.line(fact) not in waiting and fact.position not in self._ahead]
+        # What waited may stand ahead of the cursor: what this turn has sent already is not sent once more.
+        done = self._ahead | turn.tried
+        new = [fact for fact in ripe if turn.line(fact) not in waiting and fact.position not in done]
         await self._send(turn, destination, new, deadline)
         left = next((f for f in new if f.position not in turn.handled and turn.line(f) not in turn.blocked), None)
         position = turn.settlement.position = max(after, reached if left is None else (left.position or 1) - 1)

@@ -61,7 +61,7 @@ class Relay:
         self._cleaning = Cleaning()
         self._told = False
         self._leaders: dict[int, Leader] = {}
-        self._turns: dict[int, asyncio.Task[bool]] = {}
+        self._turns: dict[int, asyncio.Task[None]] = {}
         self._more = asyncio.Event()
         self._stopping = asyncio.Event()
 
@@ -87,7 +87,8 @@ class Relay:
     async def once(self) -> bool:
         """One round, and the turns that it began; whether there is more to do at once."""
         await self._round()
-        return any(await asyncio.gather(*self._turns.values()))
+        await asyncio.gather(*self._turns.values())
+        return self._more.is_set() and not self._stopping.is_set()
 
     async def drain(self) -> None:
         """Send all that can be sent at present."""
@@ -115,15 +116,22 @@ class Relay:
                 _log.warning("Relay: the leases were not given back: %s", error.message)
 
     async def _round(self) -> None:
-        """Look how far the ledger is safe, renew and take leases, and begin turns where there is something to do."""
+        """Look how far the ledger is safe, renew and take leases, and begin turns where there is something to do.
+
+        A turn begins only with what was watched under its own lease, and after the last turn was written down: a row from before
+        may know nothing of a thread that waits by now, and what follows in it would be sent first.
+        """
         self._more.clear()
         safe = await self._perform(self._horizon.look)
+        at_rest = self._leaders.keys() - self._turns.keys()
         watched = self._mine(await self._perform(lambda _: books.watch(self.settings.tenant)))
         await self._keep(watched)
         await self._clean(watched)
         for each in watched:
-            leader = await self._leader(each)
-            if leader is not None and each.uid not in self._turns and leader.wants(each, safe):
+            leader = self._leaders.get(each.uid)
+            if leader is None:
+                await self._lead(each)
+            elif each.uid in at_rest and leader.wants(each, safe):
                 turn = self._turns[each.uid] = asyncio.create_task(self._turn(leader, each, safe))
                 turn.add_done_callback(lambda _, uid=each.uid: self._turns.pop(uid, None))  # type: ignore[misc]
 
@@ -137,24 +145,19 @@ class Relay:
             )
         return mine
 
-    async def _turn(self, leader: Leader, watched: Watched, safe: int) -> bool:
+    async def _turn(self, leader: Leader, watched: Watched, safe: int) -> None:
         try:
-            more = await leader.turn(watched, safe)
+            if await leader.turn(watched, safe):
+                self._more.set()
         except books.Fenced:
             _log.warning("Subscription %s of %s is led by another relay by now.", watched.spec.name, watched.tenant_key)
             await self._drop(watched.uid)
-            return False
         except TenureError as error:
             _log.warning("Subscription %s of %s: %s", watched.spec.name, watched.tenant_key, error.message)
             await asyncio.sleep(_AWAY)
-            return False
         except Exception as error:
             _log.error("Subscription %s of %s: %s", watched.spec.name, watched.tenant_key, where(error))
             await asyncio.sleep(_AWAY)
-            return False
-        if more:
-            self._more.set()
-        return more
 
     async def _keep(self, watched: list[Watched]) -> None:
         """Renew the leases that are a third gone, and let go of subscriptions that nobody wants delivered any more."""
@@ -185,20 +188,17 @@ class Relay:
                 caller = partial(Caller, tenant=tenant, actor=books.ACTOR, tenant_key=key)
                 await self._perform(lambda store, caller=caller: self._cleaning.clean(caller(store), relay=True))  # type: ignore[misc]
 
-    async def _leader(self, watched: Watched) -> Leader | None:
-        """Who leads it here, if anybody: a lease that nobody holds is taken."""
-        known = self._leaders.get(watched.uid)
-        if known is not None:
-            return known
+    async def _lead(self, watched: Watched) -> None:
+        """Take a lease that nobody holds. Its turns begin with the next round, which comes at once."""
         held = watched.held_until is not None and watched.held_until > watched.now
         if held or self._stopping.is_set():
-            return None
+            return
         fence = await self._perform(lambda _: books.lead(watched, self.holder, self.settings.lease_seconds))
         if fence is None:
-            return None
+            return
         _log.info("Subscription %s of %s is led by this relay.", watched.spec.name, watched.tenant_key)
-        leader = self._leaders[watched.uid] = Leader(self._perform, fence, self.settings.files, self._makers)
-        return leader
+        self._leaders[watched.uid] = Leader(self._perform, fence, self.settings.files, self._makers)
+        self._more.set()
 
     async def _drop(self, uid: int) -> None:
         leader = self._leaders.pop(uid, None)

@@ -18,8 +18,9 @@ BY_HAND = Verdict(Outcome.REFUSED, "given_up_by_hand")
 
 
 class Turn:
-    """One turn. ``handled``: positions that were delivered or given up; ``blocked``: lines that wait since this turn;
-    ``through``: lines that wait no more. A line is what keeps its order: a thread, or a group of them.
+    """One turn. ``tried``: positions that were sent, whatever came of it; ``handled``: those that were delivered or given up;
+    ``blocked``: lines that wait since this turn; ``through``: lines that wait no more. A line is what keeps its order: a
+    thread, or a group of them.
     """
 
     def __init__(self, watched: Watched, position: int, doubtful: set[int | str]) -> None:
@@ -31,6 +32,7 @@ class Turn:
         self.settlement = Settlement(position, self.receiver)
         self.probing = watched.failures > 0
         self.strict = watched.spec.on_poison == "stop"
+        self.tried: set[int] = set()
         self.handled: set[int] = set()
         self.blocked: set[int | str] = set()
         self.through: set[int | str] = set()
@@ -50,6 +52,7 @@ class Turn:
     def heard(self, fact: Fact, verdict: Verdict, former: Parked | None) -> bool:
         """Take in what became of an event, which waited before as ``former`` says; whether its line goes on."""
         self.receiver.heard(verdict, self.line(fact))
+        self.tried.add(fact.position or 0)
         if verdict.outcome is Outcome.DELIVERED:
             self.settlement.delivered += 1
             self.handled.add(fact.position or 0)
