@@ -151,7 +151,8 @@ class Relay:
                 self._more.set()
         except books.Fenced:
             _log.warning("Subscription %s of %s is led by another relay by now.", watched.spec.name, watched.tenant_key)
-            await self._drop(watched.uid)
+            if self._leaders.get(watched.uid) is leader:  # this relay may have taken the lease anew meanwhile
+                await self._drop(watched.uid)
         except TenureError as error:
             _log.warning("Subscription %s of %s: %s", watched.spec.name, watched.tenant_key, error.message)
             await asyncio.sleep(_AWAY)
