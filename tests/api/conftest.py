@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import os
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -14,14 +13,13 @@ import httpx
 import psycopg
 import pytest
 import uvicorn
-from psycopg import sql
 
 from tenure.api.application import create_application, stop_waiting
 from tenure.api.settings import ServerSettings
-from tenure.embedded.dsn import with_database
 from tenure.sdk.client import Tenure
 from tenure.testing.clock import MovableClock
 from tests.api.documented import Documented
+from tests.databases import fresh_database
 
 _numbers = itertools.count(1)
 
@@ -68,11 +66,7 @@ def running(settings: ServerSettings) -> Iterator[Running]:
 @pytest.fixture(scope="session")
 def api_database(admin: psycopg.Connection, pg_server: str, migrated_template: str) -> Iterator[str]:
     """One database for all API tests: each has a tenant of its own."""
-    name = f"api{os.getpid()}"
-    create = sql.SQL("create database {} template {} strategy file_copy")
-    admin.execute(create.format(sql.Identifier(name), sql.Identifier(migrated_template)))
-    yield with_database(pg_server, name)
-    admin.execute(sql.SQL("drop database {} with (force)").format(sql.Identifier(name)))
+    yield from fresh_database(admin, pg_server, migrated_template)
 
 
 @pytest.fixture(scope="session")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
-import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import AsyncExitStack
 from typing import Any
@@ -11,28 +9,21 @@ from typing import Any
 import httpx
 import psycopg
 import pytest
-from psycopg import sql
 
 from tenure.api.application import create_application
 from tenure.api.gateway import Gateway
 from tenure.api.settings import ServerSettings
-from tenure.embedded.dsn import with_database
 from tenure.engine.authentication import authenticate
 from tenure.model.principal import Identity
 from tenure.sdk.client import Tenure
 from tenure.testing.clock import MovableClock
-
-_numbers = itertools.count(1)
+from tests.databases import fresh_database
 
 
 @pytest.fixture(scope="module")
 def module_database(admin: psycopg.Connection, pg_server: str, migrated_template: str) -> Iterator[str]:
     """One migrated database for all tests of a module."""
-    name = f"identity{os.getpid()}_{next(_numbers)}"
-    create = sql.SQL("create database {} template {} strategy file_copy")
-    admin.execute(create.format(sql.Identifier(name), sql.Identifier(migrated_template)))
-    yield with_database(pg_server, name)
-    admin.execute(sql.SQL("drop database {} with (force)").format(sql.Identifier(name)))
+    yield from fresh_database(admin, pg_server, migrated_template)
 
 
 @pytest.fixture

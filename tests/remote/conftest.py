@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import itertools
-import os
 from collections.abc import Iterator
 
 import psycopg
 import pytest
-from psycopg import sql
 
 from tenure.api.settings import ServerSettings
-from tenure.embedded.dsn import with_database
 from tenure.testing.clock import MovableClock
 from tests.api.conftest import Running, Site, running
+from tests.databases import fresh_database
 from tests.remote.border import Border
 
 _numbers = itertools.count(1)
@@ -22,11 +20,7 @@ _numbers = itertools.count(1)
 @pytest.fixture(scope="session")
 def border_database(admin: psycopg.Connection, pg_server: str, migrated_template: str) -> Iterator[str]:
     """One database for all tests of the border that make a tenant of their own."""
-    name = f"border{os.getpid()}"
-    create = sql.SQL("create database {} template {} strategy file_copy")
-    admin.execute(create.format(sql.Identifier(name), sql.Identifier(migrated_template)))
-    yield with_database(pg_server, name)
-    admin.execute(sql.SQL("drop database {} with (force)").format(sql.Identifier(name)))
+    yield from fresh_database(admin, pg_server, migrated_template)
 
 
 @pytest.fixture(scope="session")

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import itertools
-import os
 from collections.abc import Iterator
 
 import psycopg
 import pytest
-from psycopg import sql
 
-from tenure.embedded.dsn import with_database
 from tenure.store.postgres.own_connection import OwnConnection, Session
+from tests.databases import fresh_database
 from tests.store.actions import NOON, Lab
 from tests.store.harness import STORES, Bench, bench_on, memory_bench
 
@@ -21,11 +19,7 @@ _numbers = itertools.count(1)
 @pytest.fixture(scope="module")
 def shared_database(admin: psycopg.Connection, pg_server: str, migrated_template: str) -> Iterator[str]:
     """One database for all tests of a module, where each example makes a tenant of its own or writes nothing."""
-    name = f"shared{os.getpid()}_{next(_numbers)}"
-    create = sql.SQL("create database {} template {} strategy file_copy")
-    admin.execute(create.format(sql.Identifier(name), sql.Identifier(migrated_template)))
-    yield with_database(pg_server, name)
-    admin.execute(sql.SQL("drop database {} with (force)").format(sql.Identifier(name)))
+    yield from fresh_database(admin, pg_server, migrated_template)
 
 
 @pytest.fixture(scope="module")

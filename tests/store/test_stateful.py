@@ -17,9 +17,8 @@ import psycopg
 import pytest
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis.stateful import run_state_machine_as_test
-from psycopg import sql
 
-from tenure.embedded.dsn import with_database
+from tests.databases import fresh_database
 from tests.store.harness import Bench, bench_on, memory_bench
 from tests.store.two_stores import CHOICES, TwoStores
 
@@ -35,12 +34,9 @@ def connection(
     pg_server: str, migrated_template: str, admin: psycopg.Connection[Any]
 ) -> Iterator[psycopg.Connection[Any]]:
     """One database for all runs: each is a tenant of its own."""
-    name = f"stateful_{os.getpid()}"
-    create = sql.SQL("create database {} template {} strategy file_copy")
-    admin.execute(create.format(sql.Identifier(name), sql.Identifier(migrated_template)))
-    with psycopg.connect(with_database(pg_server, name), autocommit=True) as opened:
-        yield opened
-    admin.execute(sql.SQL("drop database {} with (force)").format(sql.Identifier(name)))
+    for dsn in fresh_database(admin, pg_server, migrated_template):
+        with psycopg.connect(dsn, autocommit=True) as opened:
+            yield opened
 
 
 @pytest.fixture

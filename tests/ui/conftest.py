@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import threading
 import time
@@ -16,14 +15,13 @@ import psycopg
 import pytest
 import uvicorn
 from playwright.sync_api import Browser, BrowserContext, sync_playwright
-from psycopg import sql
 
 from tenure.api.application import create_application
 from tenure.api.gateway import Gateway
 from tenure.api.settings import ServerSettings
-from tenure.embedded.dsn import with_database
 from tenure.sdk.client import Tenure
 from tenure.ui.surface import install
+from tests.databases import fresh_database
 from tests.ledger.receiver import Receiver
 from tests.ui.browsing import Screen
 from tests.ui.clusters import clusters
@@ -41,11 +39,7 @@ _SWITCHES = [
 @pytest.fixture(scope="package")
 def lab_database(admin: psycopg.Connection, pg_server: str, migrated_template: str) -> Iterator[str]:
     """The DSN of the database that the tests of this folder share."""
-    name = f"ui{os.getpid()}"
-    create = sql.SQL("create database {} template {} strategy file_copy")
-    admin.execute(create.format(sql.Identifier(name), sql.Identifier(migrated_template)))
-    yield with_database(pg_server, name)
-    admin.execute(sql.SQL("drop database {} with (force)").format(sql.Identifier(name)))
+    yield from fresh_database(admin, pg_server, migrated_template)
 
 
 @pytest.fixture(scope="package")
