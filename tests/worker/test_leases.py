@@ -167,7 +167,7 @@ async def test_a_plain_function_learns_that_its_lease_is_lost_and_its_result_is_
 
 
 async def test_the_place_of_a_job_whose_lease_is_lost_before_its_first_step_is_given_back(app, monkeypatch):
-    monkeypatch.setattr(executing, "_EAGER", False)  # so that a coroutine's first step is taken in the next pass of the loop
+    monkeypatch.setattr(executing, "_EAGER", False)  # a coroutine's first step is taken in the next pass of the loop
     launch, lost, ran = Executing._launch, [], []
 
     def losing(self):
