@@ -245,3 +245,9 @@ class StoreUnavailable(TenureError):
 
     code = "store_unavailable"
     status = 503
+
+
+class SchemaChanged(StoreUnavailable):
+    """A migration changed a table that the transaction read by a statement prepared before; nothing of it was kept."""
+
+    code = "schema_changed"

@@ -20,7 +20,7 @@ from tenure.sdk.triggers import TriggerDestination
 from tenure.store.operation import Op
 from tenure.store.port import Store
 from tenure.store.postgres.own_connection import OwnAsyncConnection
-from tenure.store.postgres.runner import run_async, run_own_async
+from tenure.store.postgres.runner import run_async, run_own_async, tried_again
 from tenure.store.postgres.store import PostgresStore
 
 T = TypeVar("T")
@@ -117,10 +117,19 @@ class RelayConnections:
         """
         if self._act_as is None:
             return await self.perform(make)
-        async with self._connection() as connection, connection.transaction():
-            await connection.execute(f"set local role {_API}", prepare=False)
-            await connection.execute("select set_config('tenure.tenant', %s, true)", [str(tenant)], prepare=False)
-            return await run_async(connection, make(self._store), prepare=connection.session.prepares)
+        attempt = 1
+        while True:
+            try:
+                async with self._connection() as connection, connection.transaction():
+                    await connection.execute(f"set local role {_API}", prepare=False)
+                    await connection.execute(
+                        "select set_config('tenure.tenant', %s, true)", [str(tenant)], prepare=False
+                    )
+                    return await run_async(connection, make(self._store), prepare=connection.session.prepares)
+            except Exception as error:  # a block that is rolled back forgets what was prepared, too
+                if not tried_again(attempt, error):
+                    raise
+                attempt += 1
 
     @asynccontextmanager
     async def _connection(self) -> AsyncIterator[OwnAsyncConnection]:

@@ -17,7 +17,7 @@ CODES = {
     "seq_conflict": 409, "idempotency_conflict": 409, "lease_expired": 409, "stale_lease": 409, "worker_superseded": 409,
     "not_claimable": 409, "queue_disabled": 409, "queue_manual_only": 403, "capability_mismatch": 403,
     "scope_mismatch": 403, "worker_not_accepting": 409, "worker_at_limit": 409, "subject_busy": 409, "template_not_served": 422,
-    "law_violation": 409, "store_unavailable": 503,
+    "law_violation": 409, "store_unavailable": 503, "schema_changed": 503,
 }  # fmt: skip
 
 

@@ -11,6 +11,8 @@ import psycopg
 import pytest
 
 from tenure import Job
+from tenure.sdk.worker import executing
+from tenure.sdk.worker.executing import Executing
 from tenure.testing import drain
 from tests.waiting import until_async
 from tests.worker.conftest import fact_types, state, states, working
@@ -210,6 +212,31 @@ async def test_a_plain_function_learns_that_its_lease_is_lost_and_its_result_is_
         assert worker.report()["completed"] == 0
 
     assert fact_types(app, subject) == before
+
+
+async def test_the_place_of_a_job_whose_lease_is_lost_before_its_first_step_is_given_back(app, monkeypatch):
+    monkeypatch.setattr(executing, "_EAGER", False)  # a coroutine's first step is taken in the next pass of the loop
+    launch, lost, ran = Executing._launch, [], []
+
+    def losing(self):
+        launch(self)
+        if not lost:
+            lost.extend(held for held in self._holding.all() if held.running is not None)
+            for held in lost:
+                self._holding.lose(held)
+
+    monkeypatch.setattr(Executing, "_launch", losing)
+
+    @app.task(queue="q", limit_key=lambda arguments: "all", key_limit=1)
+    async def work(number: int) -> None:
+        ran.append(number)
+
+    app.submit_many([work.request(n) for n in range(5)])
+    async with working(app, concurrency=1) as worker:
+        await until_async(lambda: worker.report()["completed"] == 4)
+
+    assert len(lost) == 1
+    assert lost[0].item.properties["number"] not in ran
 
 
 async def test_what_a_superseded_worker_held_is_taken_over_by_its_successor(app):

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Collection
 
 import psycopg
+import pytest
 
 from tenure import Tenure
 from tenure.model.errors import StoreUnavailable
 from tenure.sdk.worker.link import Link
-from tests.waiting import until_async
+from tenure.store.postgres import own_connection
+from tests.waiting import until, until_async
 from tests.worker.conftest import backends, state, states, working
 
 
@@ -44,6 +47,47 @@ async def test_work_goes_on_after_all_backends_were_terminated_again_and_again(a
         assert reading.dead_letters() == []
         assert reading.verify().clean
     tell(f"cut {cut} connections; ran {len(ran)} times; {report}")
+
+
+def cut(app: Tenure, pids: Collection[int]) -> None:
+    """Terminate these backends, and wait until they are gone."""
+    with psycopg.connect(app.settings.dsn, autocommit=True) as connection:
+        for pid in pids:
+            connection.execute("select pg_terminate_backend(%s)", [pid])
+        there = "select pid from pg_stat_activity where pid = any (%s)"
+        until(lambda: not connection.execute(there, [list(pids)]).fetchall())
+
+
+@pytest.mark.parametrize("executor", ["async", "thread"])
+async def test_a_connection_that_broke_while_it_was_kept_for_the_next_transaction_costs_no_job_an_attempt(
+    app, executor, monkeypatch
+):
+    # What is kept never rests so long that it would be asked for a sign of life for that reason.
+    monkeypatch.setattr(own_connection, "_LONG", 3600.0)
+    used: list[int] = []
+
+    if executor == "async":
+
+        @app.task(queue="q", max_attempts=1)
+        async def work(tx: psycopg.AsyncConnection) -> None:
+            used.append(tx.info.backend_pid)
+    else:
+
+        @app.task(queue="q", max_attempts=1)
+        def work(tx: psycopg.Connection) -> None:
+            used.append(tx.info.backend_pid)
+
+    async with working(app, concurrency=1) as worker:
+        for completed in (1, 2, 3):
+            work.submit()
+            await until_async(lambda completed=completed: worker.report()["completed"] == completed)
+        await asyncio.to_thread(cut, app, set(used))
+        last = work.submit()
+        await until_async(lambda: state(app, last) not in ("READY", "RUNNING"))
+
+    assert state(app, last) == "COMPLETED"
+    assert len(set(used[:3])) == 1  # it was kept
+    assert used[3] != used[0]
 
 
 async def test_a_claim_whose_answer_was_lost_is_taken_up_at_once(app, monkeypatch):

@@ -80,7 +80,9 @@ class Holding:
 
     def lose(self, held: Held) -> None:
         """Tell the handler that its lease is lost, and stop it where that is possible."""
-        if held.running is not None:
+        # Before its first step it sees for itself that the lease is lost; a coroutine that is canceled so early is never
+        # entered, and could not give back the place that it has.
+        if held.running is not None and held.started:
             held.running.cancel("the lease was lost")
         self.forget(held)
 

@@ -16,11 +16,12 @@ import psycopg
 from tenure.engine.actions import complete
 from tenure.engine.caller import Caller
 from tenure.model.requests import CompleteExecution
-from tenure.sdk.session import KEEPALIVES, clock_setting
+from tenure.sdk.session import KEEPALIVES, check, check_async, clock_setting
 from tenure.sdk.settings import Settings
 from tenure.sdk.tasks import Task
 from tenure.sdk.worker.holding import Held
 from tenure.sdk.worker.verdict import done
+from tenure.store.postgres.own_connection import OwnAsyncConnection, OwnConnection
 from tenure.store.postgres.runner import run, run_async
 from tenure.store.records import Finish
 
@@ -28,14 +29,14 @@ from tenure.store.records import Finish
 class Transacting:
     """Calls the function within a transaction of a connection of its own, and completes the job in that same transaction.
 
-    A connection whose transaction went through is kept for the next one; another is closed.
+    A connection whose transaction went through is kept for the next one, if it is still good then; another is closed.
     """
 
     def __init__(self, settings: Settings, caller: Caller) -> None:
         self._settings = settings
         self._caller = caller
-        self._idle: list[psycopg.Connection[Any]] = []
-        self._idle_async: list[psycopg.AsyncConnection[Any]] = []
+        self._idle: list[OwnConnection] = []
+        self._idle_async: list[OwnAsyncConnection] = []
 
     def call(self, task: Task[..., Any], held: Held, arguments: dict[str, Any]) -> None:
         """In a thread. Raises what the function raises, and why the job cannot be completed: nothing is kept then."""
@@ -50,8 +51,8 @@ class Transacting:
             await run_async(connection, complete.complete(self._caller, _request(task, held, value)), prepare=False)
 
     @contextmanager
-    def _connection(self) -> Iterator[psycopg.Connection[Any]]:
-        connection = _taken(self._idle) or psycopg.connect(self._settings.dsn, **KEEPALIVES)
+    def _connection(self) -> Iterator[OwnConnection]:
+        connection = self._kept() or OwnConnection.connect(self._settings.dsn, **KEEPALIVES)
         try:
             if self._settings.clock is not None:
                 connection.execute(*clock_setting(self._settings.clock()))
@@ -63,8 +64,8 @@ class Transacting:
         self._idle.append(connection)
 
     @asynccontextmanager
-    async def _async_connection(self) -> AsyncIterator[psycopg.AsyncConnection[Any]]:
-        connection = _taken(self._idle_async) or await psycopg.AsyncConnection.connect(self._settings.dsn, **KEEPALIVES)
+    async def _async_connection(self) -> AsyncIterator[OwnAsyncConnection]:
+        connection = await self._kept_async() or await OwnAsyncConnection.connect(self._settings.dsn, **KEEPALIVES)
         try:
             if self._settings.clock is not None:
                 await connection.execute(*clock_setting(self._settings.clock()))
@@ -75,6 +76,29 @@ class Transacting:
             raise
         self._idle_async.append(connection)
 
+    def _kept(self) -> OwnConnection | None:
+        """One that is kept and still good: a job must not pay for what became of its connection while nobody used it."""
+        while (connection := _taken(self._idle)) is not None:
+            try:
+                check(connection)
+            except psycopg.Error:
+                connection.close()
+            else:
+                break
+        return connection
+
+    async def _kept_async(self) -> OwnAsyncConnection | None:
+        while (connection := _taken(self._idle_async)) is not None:
+            try:
+                await check_async(connection)
+            except BaseException as error:  # whoever is canceled meanwhile leaves nothing open, either
+                await connection.close()
+                if not isinstance(error, psycopg.Error):
+                    raise
+            else:
+                break
+        return connection
+
     async def close(self) -> None:
         """Close what was kept."""
         while (connection := _taken(self._idle)) is not None:
@@ -83,15 +107,13 @@ class Transacting:
             await kept.close()
 
 
-C = TypeVar("C", psycopg.Connection[Any], psycopg.AsyncConnection[Any])
+C = TypeVar("C", OwnConnection, OwnAsyncConnection)
 
 
 def _taken(idle: list[C]) -> C | None:
-    """One that is kept and still there. Threads take from the list at the same time."""
+    """One that is kept. Threads take from the list at the same time."""
     with contextlib.suppress(IndexError):
-        while True:
-            if not (connection := idle.pop()).closed:
-                return connection
+        return idle.pop()
     return None
 
 

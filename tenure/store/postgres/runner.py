@@ -12,13 +12,15 @@ from contextlib import AbstractAsyncContextManager, AbstractContextManager, null
 from typing import Any, TypeVar
 
 import psycopg
+from psycopg import errors as pg
 from psycopg.pq import PipelineStatus, TransactionStatus
 from psycopg.rows import dict_row, tuple_row
 
+from tenure.model.errors import SchemaChanged
 from tenure.store.operation import Ahead, Begin, Calling, Commit, Landing, Op, Rollback, Statement, Step
 from tenure.store.postgres.own_connection import OwnAsyncConnection, OwnConnection
 from tenure.store.postgres.statements import text
-from tenure.store.postgres.translation import transient, translated
+from tenure.store.postgres.translation import outdated, transient, translated
 
 T = TypeVar("T")
 _TRIES = 5
@@ -138,7 +140,14 @@ class _Sending:
     def _rows(self, statement: Statement) -> Sequence[Any]:
         hot = self._hot if statement.plain else None
         cursor = hot if hot is not None else _cursor(self._connection, statement)
-        cursor.execute(text(statement.name), statement.params, prepare=self._prepare)
+        try:
+            cursor.execute(text(statement.name), statement.params, prepare=self._prepare)
+        except pg.FeatureNotSupported as error:
+            if not (outdated(error) and _idle(self._connection)):
+                raise
+            # It did nothing, and what the operation has done before it must not be done twice.
+            forget_statements(self._connection)
+            cursor.execute(text(statement.name), statement.params, prepare=self._prepare)
         if cursor.pgresult is None:  # the caller's connection is in a pipeline of its own
             with self._connection.pipeline() as theirs:
                 theirs.sync()
@@ -197,7 +206,13 @@ class _AsyncSending:
     async def _rows(self, statement: Statement) -> Sequence[Any]:
         hot = self._hot if statement.plain else None
         cursor = hot if hot is not None else _async_cursor(self._connection, statement)
-        await cursor.execute(text(statement.name), statement.params, prepare=self._prepare)
+        try:
+            await cursor.execute(text(statement.name), statement.params, prepare=self._prepare)
+        except pg.FeatureNotSupported as error:
+            if not (outdated(error) and _idle(self._connection)):
+                raise
+            await forget_statements_async(self._connection)
+            await cursor.execute(text(statement.name), statement.params, prepare=self._prepare)
         if cursor.pgresult is None:
             async with self._connection.pipeline() as theirs:
                 await theirs.sync()
@@ -223,13 +238,30 @@ class _AsyncSending:
 
 
 def tried_again(attempt: int, error: BaseException) -> bool:
-    """Whether a whole operation of our own should be driven once more after a deadlock or the like."""
+    """Whether a whole operation of our own should be driven once more, after a deadlock, a migration or the like."""
     cause = error.__cause__ if error.__cause__ is not None else error
-    return attempt < _TRIES and transient(cause)
+    return attempt < _TRIES and (transient(cause) or isinstance(error, SchemaChanged))
+
+
+def forget_statements(connection: psycopg.Connection[Any]) -> None:
+    """Have everything prepared anew from now on. On a connection of our own, between transactions.
+
+    psycopg forgets what it prepared, here and on the server, with a block that is rolled back.
+    """
+    with suppress(psycopg.Error), connection.transaction(force_rollback=True):
+        pass  # where the connection breaks just now, its next use tells
+
+
+async def forget_statements_async(connection: psycopg.AsyncConnection[Any]) -> None:
+    """The same of an async connection."""
+    with suppress(psycopg.Error):
+        async with connection.transaction(force_rollback=True):
+            pass
 
 
 def run_own(connection: psycopg.Connection[Any], make: Callable[[], Op[T]]) -> T:
-    """Drive an operation in autocommit, again after a deadlock, on a connection that nobody else uses meanwhile.
+    """Drive an operation in autocommit, again after a deadlock and after a migration that changed what it reads, on a
+    connection that nobody else uses meanwhile.
 
     One that Tenure did not open is taken to reach the server directly.
     """
@@ -242,6 +274,8 @@ def run_own(connection: psycopg.Connection[Any], make: Callable[[], Op[T]]) -> T
         except Exception as error:
             if not tried_again(attempt, error):
                 raise
+            if isinstance(error, SchemaChanged):
+                forget_statements(connection)
             attempt += 1
 
 
@@ -254,6 +288,8 @@ async def run_own_async(connection: OwnAsyncConnection, make: Callable[[], Op[T]
         except Exception as error:
             if not tried_again(attempt, error):
                 raise
+            if isinstance(error, SchemaChanged):
+                await forget_statements_async(connection)
             attempt += 1
 
 
@@ -271,4 +307,8 @@ def _has_rows(cursor: psycopg.Cursor[Any] | psycopg.AsyncCursor[Any]) -> bool:
 
 
 def _in_transaction(connection: psycopg.Connection[Any] | psycopg.AsyncConnection[Any]) -> bool:
-    return not connection.autocommit or connection.info.transaction_status != TransactionStatus.IDLE
+    return not connection.autocommit or not _idle(connection)
+
+
+def _idle(connection: psycopg.Connection[Any] | psycopg.AsyncConnection[Any]) -> bool:
+    return connection.info.transaction_status == TransactionStatus.IDLE

@@ -5,7 +5,7 @@ from __future__ import annotations
 import psycopg
 from psycopg import errors as pg
 
-from tenure.model.errors import InvalidPayload, LawViolation, StoreUnavailable, TenureError
+from tenure.model.errors import InvalidPayload, LawViolation, SchemaChanged, StoreUnavailable, TenureError
 
 # A standby while another server takes over, and a session that was ended for being idle: a new connection helps.
 _AWAY = pg.ReadOnlySqlTransaction | pg.IdleInTransactionSessionTimeout
@@ -26,6 +26,11 @@ def translated(error: BaseException) -> TenureError | None:
         return StoreUnavailable(
             f"The database does not have Tenure's present schema: {message}.", "Run `tenure migrate` on it."
         )
+    if outdated(error):
+        return SchemaChanged(
+            "A table was changed since this connection prepared its statements.",
+            "Run the transaction again: nothing of it was kept.",
+        )
     # Without a sqlstate it is the driver that could not write a value.
     if isinstance(error, _PAYLOAD) or (isinstance(error, psycopg.DataError) and error.sqlstate is None):
         return InvalidPayload(f"PostgreSQL cannot keep this text: {message}.", "Remove NUL and invalid characters.")
@@ -43,3 +48,11 @@ def translated(error: BaseException) -> TenureError | None:
 def transient(error: BaseException) -> bool:
     """True for what goes away when the whole transaction is tried again."""
     return isinstance(error, pg.DeadlockDetected | pg.SerializationFailure | pg.LockNotAvailable)
+
+
+def outdated(error: BaseException) -> bool:
+    """True where a prepared statement would give other columns by now: the connection has to prepare anew what it sends.
+
+    Known by where the server raises it, since the text comes in the server's language.
+    """
+    return isinstance(error, pg.FeatureNotSupported) and error.diag.source_function == "RevalidateCachedQuery"
