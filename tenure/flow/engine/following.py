@@ -52,6 +52,17 @@ def follow(flow: Flow, caller: Caller, unfoldings: Sequence[Unfolding]) -> Op[No
     yield from try_now(caller, list(_signaled(chosen.values(), runnables, moved)))
 
 
+def blocked(flow: Flow, caller: Caller, unfoldings: Sequence[Unfolding]) -> Op[set[int]]:
+    """The subjects whose runs, or runs above these, somebody else has locked; the runs of the others are locked now."""
+    chosen = [u.envelope.uid for u in unfoldings if u.thread.in_run and _matters(u)]
+    if not chosen:
+        return set()
+    runnables = yield from flow.storage.runnables_of(caller.tenant, sorted(chosen))
+    runs = sorted({runnable.run for runnable in runnables.values()})
+    free = set((yield from flow.storage.lock_runs_free(caller.tenant, runs)))
+    return {uid for uid, runnable in runnables.items() if runnable.run not in free}
+
+
 def _matters(unfolding: Unfolding) -> bool:
     return unfolding.envelope.terminal or _reopened(unfolding) or any(f.type == ft.DEFERRED for f in unfolding.facts)
 

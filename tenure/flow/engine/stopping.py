@@ -34,7 +34,7 @@ def stop(flow: Flow, caller: Caller, moved: Sequence[Moving]) -> Op[Stopped]:
     """Carry out every ``CancelWork``, and report each end.
 
     A subject that somebody else has locked is about to end, or to go on, by itself; its end will be applied, and what goes
-    on is canceled when the run is looked at again (``waking.STOPPING``).
+    on is canceled when the run is looked at again (``waking.STOPPING``). So are child runs where the caller does not wait.
     """
     asked = {
         (m.uid, c.runnable.step, c.runnable.iteration): c.reason
@@ -57,6 +57,9 @@ def stop(flow: Flow, caller: Caller, moved: Sequence[Moving]) -> Op[Stopped]:
         if (reason := asked.get((child.parent_run, at.step, at.iteration))) is not None:
             request = CancelRun(reason=reason)
             verbs[child.uid] = [Verb(lambda state, of, context, r=request: decide_cancel_run(state, of, r, context))]  # type: ignore[misc]
+    if verbs and not caller.waits:
+        free = yield from flow.storage.lock_runs_free(caller.tenant, sorted(verbs))
+        verbs = {child: verbs[child] for child in free}
     return news, verbs
 
 
