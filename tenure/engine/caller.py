@@ -34,6 +34,8 @@ class Caller:
     """True where it acts within somebody else's transaction, which may yet be rolled back."""
     followers: tuple[Follower, ...] = ()
     """Who does what follows from a change of subjects, before the transaction commits (decision 10)."""
+    waits: bool = True
+    """False where what somebody has locked is left for the next time: nobody asked for this piece of work in particular."""
 
     def acting_as(self, actor: str) -> Caller:
         """The same caller under another principal."""
@@ -42,6 +44,10 @@ class Caller:
     def without_followers(self) -> Caller:
         """The same caller for what a follower itself does."""
         return replace(self, followers=())
+
+    def without_waiting(self) -> Caller:
+        """The same caller, who leaves what somebody has locked."""
+        return replace(self, waits=False)
 
 
 Follower = Callable[[Caller, Sequence[Unfolding]], Op[None]]
@@ -67,6 +73,28 @@ class Explaining(Protocol):
     def why(self, caller: Caller, thread: SubjectThread, workers: Sequence[Worker], now: datetime) -> Op[list[Reason]]:
         """Its reasons, beside those of the kernel."""
         ...
+
+
+@runtime_checkable
+class Yielding(Protocol):
+    """A follower that can tell beforehand what it would have to wait for."""
+
+    def blocked(self, caller: Caller, unfoldings: Sequence[Unfolding]) -> Op[set[int]]:
+        """The subjects whose changes it cannot follow now, because somebody has locked what they would move on.
+
+        What the others would move on is locked from here to the end of the transaction. It never waits.
+        """
+        ...
+
+
+def blocked(caller: Caller, unfoldings: Sequence[Unfolding]) -> Op[set[int]]:
+    """The subjects of which something that follows would have to wait for somebody."""
+    found: set[int] = set()
+    followers: Sequence[object] = caller.followers
+    for follower in followers:
+        if isinstance(follower, Yielding):
+            found |= yield from follower.blocked(caller, unfoldings)
+    return found
 
 
 def apply_and_follow(caller: Caller, unfoldings: Sequence[Unfolding]) -> Op[None]:

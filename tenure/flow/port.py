@@ -96,6 +96,10 @@ class FlowStorage(Protocol):
         """Lock runs, the youngest first; those that there are."""
         ...
 
+    def lock_runs_free(self, tenant: int, uids: Sequence[int]) -> Op[list[int]]:
+        """Lock those runs that, with the runs above them, nobody else has locked; never waits."""
+        ...
+
     def runs(self, tenant: int | None, uids: Sequence[int]) -> Op[dict[int, RunRow]]:
         """Runs as they stand, of a tenant or of any."""
         ...
@@ -137,7 +141,7 @@ class FlowStorage(Protocol):
         ...
 
     def due_runs(self, tenant: int, limit: int) -> Op[list[int]]:
-        """Runs of which something has fallen due, the longest overdue first."""
+        """Runs of which something has fallen due and which nobody has locked, the longest overdue first."""
         ...
 
     def schedules(self, tenant: int, name: str | None = None) -> Op[list[ScheduleRow]]:

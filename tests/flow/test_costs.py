@@ -180,6 +180,7 @@ def test_every_statement_on_runs_reads_by_key(
         (lambda: lab.storage.list_runs(caller.tenant, RunFilter(), 50, None), 50),
         (lambda: lab.storage.list_runs(caller.tenant, RunFilter(name="order", status="RUNNING"), 50, None), 50),
         (lambda: ticking.tick(caller), 1),
+        (lambda: lab.storage.lock_runs_free(caller.tenant, [run.run for run in runs[100:120]]), 20),
         (lambda: reading.inspect(caller, runs[2].run), 1),
     ]
     misdeeds = []

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from tenure.engine import logging
 from tenure.engine.acting import Outcome, context_of, refusal_of
-from tenure.engine.caller import Caller, apply_and_follow
+from tenure.engine.caller import Caller, apply_and_follow, blocked
 from tenure.engine.tracing import span
 from tenure.model import fact_types as ft
 from tenure.model.attempt import attempt_of
@@ -34,7 +34,11 @@ def expire(caller: Caller, request: ExpireLease) -> Op[ActionResult]:
 
 
 def sweep(caller: Caller, queue_key: str | None = None, limit: int = 500) -> Op[list[ActionResult]]:
-    """Expire lapsed leases of one queue or all, oldest first, skipping what others hold locked."""
+    """Expire lapsed leases of one queue or all, oldest first, skipping what others hold locked.
+
+    What somebody's transaction keeps from being followed, a locked run for one, is skipped too: it stays lapsed, and the
+    next sweep finds it. Claims sweep, and claims never wait.
+    """
     leases = yield from caller.store.lapsed(caller.tenant, queue_key, limit)
     if not leases:
         return []
@@ -60,7 +64,9 @@ def _sweep(caller: Caller, leases: Sequence[int]) -> Op[tuple[list[ActionResult]
         attempt = unfolding.thread.attempts.get(lease)
         if attempt is not None and attempt.expired(context.now):
             results.append(result_of(decide_expire(unfolding, attempt, context)))
-    yield from apply_and_follow(caller, list(unfoldings.values()))
+    skipped = yield from blocked(caller, list(unfoldings.values()))
+    yield from apply_and_follow(caller.without_waiting(), [u for uid, u in unfoldings.items() if uid not in skipped])
+    results = [result for result in results if result.subject not in skipped]
     return results, (yield from logging.correlations(caller, [result.subject for result in results]))
 
 

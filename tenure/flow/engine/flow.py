@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 
 from tenure.engine.caller import Caller
-from tenure.flow.engine.following import follow
+from tenure.flow.engine.following import blocked, follow
 from tenure.flow.engine.handing_over import hand_over
 from tenure.flow.engine.remembering import Remembered
 from tenure.flow.model.definition import WorkflowDefinition
@@ -33,6 +33,10 @@ class Flow:
         """See ``tenure.engine.caller.Follower``."""
         if any(unfolding.thread.in_run for unfolding in unfoldings):
             yield from follow(self, caller, unfoldings)
+
+    def blocked(self, caller: Caller, unfoldings: Sequence[Unfolding]) -> Op[set[int]]:
+        """See ``tenure.engine.caller.Yielding``."""
+        return blocked(self, caller, unfoldings)
 
     def finish(self, caller: Caller, worker: int, finishes: Sequence[Finish]) -> Op[Mapping[int, ActionResult]]:
         """See ``tenure.engine.caller.Finisher``: plain ends of steps."""

@@ -12,6 +12,7 @@ from tenure.flow.engine.advance import advance, applying
 from tenure.flow.engine.ends import end_of_subject
 from tenure.flow.engine.moving import Moving, Verb, open_runs
 from tenure.flow.engine.stopping import try_now
+from tenure.flow.engine.waking import signaled
 from tenure.flow.model.names import Runnable, parse_runnable
 from tenure.flow.model.requests import Ended
 from tenure.flow.rows import RunnableRow
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     from tenure.flow.engine.flow import Flow
 
 _log = logging.getLogger("tenure.flow")
+_PUT_OFF = (ft.DEFERRED, ft.HOLD_RELEASED)
+"""After these a subject may wait for a signal that came while it could not be tried."""
 
 
 def follow(flow: Flow, caller: Caller, unfoldings: Sequence[Unfolding]) -> Op[None]:
@@ -52,8 +55,19 @@ def follow(flow: Flow, caller: Caller, unfoldings: Sequence[Unfolding]) -> Op[No
     yield from try_now(caller, list(_signaled(chosen.values(), runnables, moved)))
 
 
+def blocked(flow: Flow, caller: Caller, unfoldings: Sequence[Unfolding]) -> Op[set[int]]:
+    """The subjects whose runs, or runs above these, somebody else has locked; the runs of the others are locked now."""
+    chosen = [u.envelope.uid for u in unfoldings if u.thread.in_run and _matters(u)]
+    if not chosen:
+        return set()
+    runnables = yield from flow.storage.runnables_of(caller.tenant, sorted(chosen))
+    runs = sorted({runnable.run for runnable in runnables.values()})
+    free = set((yield from flow.storage.lock_runs_free(caller.tenant, runs)))
+    return {uid for uid, runnable in runnables.items() if runnable.run not in free}
+
+
 def _matters(unfolding: Unfolding) -> bool:
-    return unfolding.envelope.terminal or _reopened(unfolding) or any(f.type == ft.DEFERRED for f in unfolding.facts)
+    return unfolding.envelope.terminal or _reopened(unfolding) or any(f.type in _PUT_OFF for f in unfolding.facts)
 
 
 def _reopened(unfolding: Unfolding) -> bool:
@@ -75,12 +89,11 @@ def _check_waited_for(moving: Moving, runnable: RunnableRow) -> None:
 def _signaled(
     unfoldings: Iterable[Unfolding], runnables: dict[int, RunnableRow], runs: dict[int, Moving]
 ) -> Iterable[int]:
-    """What was put off to wait for a signal that came in the meantime."""
+    """What was put off, to wait for a signal that came in the meantime."""
     for unfolding in unfoldings:
         runnable = runnables.get(unfolding.envelope.uid)
         moving = runs.get(runnable.run) if runnable is not None else None
         if moving is None or runnable is None or unfolding.envelope.terminal:
             continue
-        names = {w.name for w in moving.state.waiters if w.runnable == runnable.runnable_key}
-        if any(signal.name in names for signal in moving.state.signals):
+        if runnable.runnable_key in signaled(moving.state):
             yield unfolding.envelope.uid

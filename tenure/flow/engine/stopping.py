@@ -18,6 +18,7 @@ from tenure.model import fact_types as ft
 from tenure.model.decisions.cancel import decide_cancel
 from tenure.model.decisions.requeue import decide_requeue
 from tenure.model.decisions.unfolding import Unfolding
+from tenure.model.errors import QueueUnknown, TemplateNotServed
 from tenure.model.requests import CancelSubject, RequeueSubject
 from tenure.model.states import CLAIMABLE, TERMINAL
 from tenure.store.operation import Op
@@ -34,7 +35,7 @@ def stop(flow: Flow, caller: Caller, moved: Sequence[Moving]) -> Op[Stopped]:
     """Carry out every ``CancelWork``, and report each end.
 
     A subject that somebody else has locked is about to end, or to go on, by itself; its end will be applied, and what goes
-    on is canceled when the run is looked at again (``waking.STOPPING``).
+    on is canceled when the run is looked at again (``waking.STOPPING``). So are child runs where the caller does not wait.
     """
     asked = {
         (m.uid, c.runnable.step, c.runnable.iteration): c.reason
@@ -57,6 +58,9 @@ def stop(flow: Flow, caller: Caller, moved: Sequence[Moving]) -> Op[Stopped]:
         if (reason := asked.get((child.parent_run, at.step, at.iteration))) is not None:
             request = CancelRun(reason=reason)
             verbs[child.uid] = [Verb(lambda state, of, context, r=request: decide_cancel_run(state, of, r, context))]  # type: ignore[misc]
+    if verbs and not caller.waits:
+        free = yield from flow.storage.lock_runs_free(caller.tenant, sorted(verbs))
+        verbs = {child: verbs[child] for child in free}
     return news, verbs
 
 
@@ -83,7 +87,10 @@ def cancel_work(caller: Caller, chosen: dict[int, tuple[Standing, str]]) -> Op[l
 
 
 def wake(flow: Flow, caller: Caller, moved: Sequence[Moving]) -> Op[None]:
-    """Let subjects whose code waits for a signal be tried at once, where they are put off."""
+    """Let subjects whose code waits for a signal be tried at once, where they are put off.
+
+    One that somebody has locked is tried when the run is looked at again (``waking.signaled``).
+    """
     keys = [(m.uid, c.runnable) for m in moved for c in m.commands if isinstance(c, Wake)]
     if not keys:
         return
@@ -91,10 +98,12 @@ def wake(flow: Flow, caller: Caller, moved: Sequence[Moving]) -> Op[None]:
     yield from try_now(caller, [subject for subject, there in found.values() if there])
 
 
-def try_now(caller: Caller, subjects: Sequence[int]) -> Op[None]:
-    """Make subjects that are put off eligible now; what is being worked on will look for itself."""
+def try_now(caller: Caller, subjects: Sequence[int]) -> Op[set[int]]:
+    """Make subjects that are put off eligible now; what is being worked on will look for itself, as will what is held
+    once it is released. Those that could not be looked at, because somebody has them locked.
+    """
     if not subjects:
-        return
+        return set()
     targets = [Target((ft.REQUEUED,), subject=uid) for uid in sorted(subjects)]
     loaded = yield from caller.store.load(caller.tenant, targets, skip_locked=True)
     context = context_of(caller, loaded)
@@ -103,6 +112,10 @@ def try_now(caller: Caller, subjects: Sequence[int]) -> Op[None]:
         env = thread.envelope
         if env.state in CLAIMABLE and not thread.live_attempts and env.eligible_at > context.now:
             unfolding = Unfolding.of(thread)
-            decide_requeue(unfolding, RequeueSubject(subject=uid, priority=None, reason="signal"), context)
+            try:
+                decide_requeue(unfolding, RequeueSubject(subject=uid, priority=None, reason="signal"), context)
+            except (QueueUnknown, TemplateNotServed):
+                continue  # nobody could take it from its queue; it is tried once an operator gives it another
             unfoldings.append(unfolding)
     yield from caller.store.apply(unfoldings)
+    return set(subjects) - loaded.threads.keys()

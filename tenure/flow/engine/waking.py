@@ -9,7 +9,7 @@ from tenure.flow.model.names import Runnable
 from tenure.flow.model.state import Phase, RunState
 from tenure.flow.model.times import moment
 
-#: How long work that is to be canceled may be busy with something else before it is canceled once more.
+#: How long work that is to be canceled, or to be tried, may be busy with something else before that is done once more.
 STOPPING = timedelta(seconds=5)
 
 
@@ -38,9 +38,17 @@ def stopping(state: RunState) -> bool:
     return bool(state.superseded) or any(step.active and step.late for step in state.steps.values())
 
 
-def next_wake(state: RunState, now: datetime) -> datetime | None:
-    """When the run is to be looked at again, if nothing happens before."""
+def signaled(state: RunState) -> set[str]:
+    """The runnables whose code waits for a signal that is there: they are to be tried."""
+    if state.end is not None:
+        return set()
+    names = {signal.name for signal in state.signals}
+    return {waiter.runnable for waiter in state.waiters if waiter.name in names}
+
+
+def next_wake(state: RunState, now: datetime, *, tried: bool = False) -> datetime | None:
+    """When the run is to be looked at again, if nothing happens before. ``tried``: what is signaled was, just now."""
     moments = [at for at, _ in timers(state)]
-    if stopping(state):
+    if stopping(state) or (not tried and signaled(state)):
         moments.append(now + STOPPING)
     return min(moments, default=None)

@@ -124,6 +124,11 @@ class MemoryFlow(Room):
         return sorted((uid for uid in uids if self._is_of(tenant, uid)), reverse=True)
 
     @operation
+    def lock_runs_free(self, tenant: int, uids: Sequence[int]) -> list[int]:
+        """See ``FlowStorage.lock_runs_free``. Nobody else can have anything locked."""
+        return sorted((uid for uid in uids if self._is_of(tenant, uid)), reverse=True)
+
+    @operation
     def runs(self, tenant: int | None, uids: Sequence[int]) -> dict[int, RunRow]:
         """See ``FlowStorage.runs``."""
         return {uid: self.tables.runs[uid] for uid in sorted(uids) if self._is_of(tenant, uid)}

@@ -87,6 +87,10 @@ class PostgresFlow:
         """See ``FlowStorage.lock_runs``."""
         return [row["uid"] for row in (yield Statement("lock_runs", {"tenant": tenant, "uids": sorted(uids)}))]
 
+    def lock_runs_free(self, tenant: int, uids: Sequence[int]) -> Op[list[int]]:
+        """See ``FlowStorage.lock_runs_free``."""
+        return [row["uid"] for row in (yield Statement("lock_runs_free", {"tenant": tenant, "uids": sorted(uids)}))]
+
     def runs(self, tenant: int | None, uids: Sequence[int]) -> Op[dict[int, RunRow]]:
         """See ``FlowStorage.runs``."""
         found = yield Statement("runs", {"tenant": tenant, "uids": sorted(uids)})
