@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from tenure.engine import logging
-from tenure.engine.caller import Caller, apply_and_follow
+from tenure.engine.caller import Caller, apply_and_follow, blocked
 from tenure.engine.tracing import span
 from tenure.model import euid
 from tenure.model import fact_types as ft
@@ -44,7 +44,8 @@ class ActionSpec(Generic[R]):
 def act(caller: Caller, spec: ActionSpec[R], requests: Sequence[R], *, waits: bool = True) -> Op[list[Outcome]]:
     """Perform the action for every request; outcomes in the same order.
 
-    Where it does not wait, ``SubjectBusy`` answers for a subject that another transaction has locked.
+    Where it does not wait, ``SubjectBusy`` answers for a subject that another transaction has locked, or of which it has
+    locked what would follow.
     """
     elapsed = logging.stopwatch()
     with span(f"tenure.{spec.action}", {"tenure.batch": len(requests)}):
@@ -81,8 +82,13 @@ def _act(caller: Caller, spec: ActionSpec[R], requests: Sequence[R], waits: bool
     for index, (request, target) in enumerate(zip(requests, targets, strict=True)):
         busy = not waits and _subject_of(target, loaded) not in {None, *loaded.threads}
         outcomes.append(_busy() if busy else _decide(spec, request, target, index, loaded, context, unfoldings))
-    yield from apply_and_follow(caller, list(unfoldings.values()))
     subjects = [_subject_of(target, loaded) for target in targets]
+    if not waits:
+        caller = caller.without_waiting()
+        stuck = yield from blocked(caller, list(unfoldings.values()))
+        unfoldings = {uid: unfolding for uid, unfolding in unfoldings.items() if uid not in stuck}
+        outcomes = [_busy() if uid in stuck else outcome for uid, outcome in zip(subjects, outcomes, strict=True)]
+    yield from apply_and_follow(caller, list(unfoldings.values()))
     refusals = [
         refused for request, subject, outcome in zip(requests, subjects, outcomes, strict=True)
         if (refused := refusal_of(caller, spec.action, request, outcome, subject)) is not None

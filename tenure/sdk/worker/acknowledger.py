@@ -8,7 +8,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from tenure.engine.tracing import span
-from tenure.model.errors import Forbidden, LeaseExpired, NotFound, QueueUnknown, StaleLease, TenureError
+from tenure.model.errors import (
+    Forbidden,
+    LeaseExpired,
+    NotFound,
+    QueueUnknown,
+    StaleLease,
+    SubjectBusy,
+    TenureError,
+)  # fmt: skip
 from tenure.model.requests import (
     CompleteExecution,
     DeferExecution,
@@ -17,12 +25,14 @@ from tenure.model.requests import (
     ReleaseLease,
 )  # fmt: skip
 from tenure.sdk.worker.holding import Held, Holding
-from tenure.sdk.worker.transport import Report, Transport
+from tenure.sdk.worker.transport import Report, Transport, as_request
 from tenure.store.records import Finish
 
 _log = logging.getLogger("tenure.worker")
 _GATHER = 0.001
 _MOST = 1000
+#: How long a report is put aside whose subject somebody's transaction holds (seconds).
+_ASIDE = 0.2
 
 
 @dataclass(slots=True)
@@ -46,6 +56,8 @@ class Acknowledger:
         self._worker = worker
         self._holding = holding
         self._waiting: list[tuple[Held, Report]] = []
+        self._aside = 0
+        """How many reports are put aside for a moment."""
         self._wake = asyncio.Event()
         self._idle = asyncio.Event()
         self._idle.set()
@@ -77,7 +89,8 @@ class Acknowledger:
             while self._waiting:
                 batch, self._waiting = self._waiting[:_MOST], self._waiting[_MOST:]
                 await self._send(batch)
-            self._idle.set()
+            if not self._aside:
+                self._idle.set()
 
     async def settled(self) -> None:
         """Wait until everything queued so far was sent."""
@@ -91,6 +104,9 @@ class Acknowledger:
             outcomes = await self._transport.report(batch)
         came_back = False
         for (held, report), outcome in zip(batch, outcomes, strict=True):
+            if isinstance(outcome, SubjectBusy):
+                self._put_aside(held, report)
+                continue
             if isinstance(outcome, TenureError):
                 self._refused(held, report, outcome)
                 continue
@@ -114,6 +130,17 @@ class Acknowledger:
         if came_back:
             # It may be due again, here, sooner than the dispatcher would look.
             self._came_back()
+
+    def _put_aside(self, held: Held, report: Report) -> None:
+        """Send it again in a moment, by itself: the next batch shall not have to wait for it."""
+        self._aside += 1
+        alone = as_request(self._worker, report) if isinstance(report, Finish) else report
+
+        def again() -> None:
+            self._aside -= 1
+            self.report(held, alone)
+
+        asyncio.get_running_loop().call_later(_ASIDE, again)
 
     def _refused(self, held: Held, report: Report, error: TenureError) -> None:
         if _can_still_fail(report, error):

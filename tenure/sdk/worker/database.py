@@ -38,6 +38,8 @@ from tenure.store.records import ScanHint
 
 T = TypeVar("T")
 _SWEEP = 500
+#: How long a batch of reports waits for somebody's transaction at a time (seconds), before those in its way are put aside.
+_LOCK = 0.3
 
 
 class DatabaseTransport:
@@ -50,9 +52,11 @@ class DatabaseTransport:
     def __init__(self, settings: Settings, options: WorkerOptions) -> None:
         self._settings = settings
         self._options = options
-        self._claiming, self._reporting, self._beside, self._renewing, self._keeping = (
-            Link(settings.dsn, name, settings.clock)
-            for name in ("claiming", "reporting", "reporting beside", "renewing", "keeping")
+        self._claiming, self._renewing, self._keeping = (
+            Link(settings.dsn, name, settings.clock) for name in ("claiming", "renewing", "keeping")
+        )
+        self._reporting, self._beside = (
+            Link(settings.dsn, name, settings.clock, lock_timeout=_LOCK) for name in ("reporting", "reporting beside")
         )
         self._transacting: Transacting | None = None
         self.hints = Hints()

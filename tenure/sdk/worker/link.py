@@ -10,7 +10,7 @@ from typing import TypeVar
 
 import psycopg
 
-from tenure.model.errors import StoreUnavailable
+from tenure.model.errors import StoreUnavailable, SubjectBusy
 from tenure.sdk.session import KEEPALIVES, clock_setting, opened_async
 from tenure.sdk.settings import Clock
 from tenure.sdk.worker.hanging_up import hanging_up
@@ -25,10 +25,15 @@ _PATIENCE = 60.0
 
 
 class Link:
-    """One async connection. ``perform`` tries again until the database answers; what it runs must bear a repetition."""
+    """One async connection. ``perform`` tries again until the database answers; what it runs must bear a repetition.
 
-    def __init__(self, dsn: str, name: str, clock: Clock | None = None) -> None:
+    With ``lock_timeout`` (seconds) it raises SubjectBusy where what it runs would wait for somebody's transaction for longer
+    than a few times that. Behind a pooler, which keeps no settings of a session, it waits.
+    """
+
+    def __init__(self, dsn: str, name: str, clock: Clock | None = None, *, lock_timeout: float | None = None) -> None:
         self._dsn = dsn
+        self._lock_timeout = lock_timeout
         self._name = name
         self._clock = clock
         self._connection: OwnAsyncConnection | None = None
@@ -41,6 +46,9 @@ class Link:
         if self._connection is None or self._connection.closed:
             self._connection = await OwnAsyncConnection.connect(self._dsn, autocommit=True, **KEEPALIVES)
             self.session = await opened_async(self._connection)
+            if self._lock_timeout is not None and not self.session.pooled:
+                setting = [f"{self._lock_timeout * 1000:.0f}ms"]
+                await self._connection.execute("select set_config('lock_timeout', %s, false)", setting, prepare=False)
         return self._connection
 
     @property
@@ -63,6 +71,8 @@ class Link:
                 await self._drop()
                 raise
             except (StoreUnavailable, psycopg.OperationalError, psycopg.InterfaceError, OSError) as error:
+                if self._lock_timeout is not None and isinstance(error.__cause__, psycopg.errors.LockNotAvailable):
+                    raise SubjectBusy("Another transaction holds what this needs.", "Ask again in a moment.") from error
                 await self._drop()
                 if isinstance(error, StoreUnavailable):
                     raise

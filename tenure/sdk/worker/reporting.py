@@ -12,7 +12,7 @@ from tenure.engine.acting import Outcome, act
 from tenure.engine.actions import complete, defer, dispatch, fail, release
 from tenure.engine.caller import Caller
 from tenure.engine.logging import where
-from tenure.model.errors import LawViolation, TenureError
+from tenure.model.errors import LawViolation, SubjectBusy, TenureError
 from tenure.model.queue import STEP_TEMPLATE
 from tenure.model.requests import (
     CompleteExecution,
@@ -25,7 +25,7 @@ from tenure.model.requests import (
 from tenure.model.result import ActionResult
 from tenure.sdk.worker.holding import Held
 from tenure.sdk.worker.link import Link
-from tenure.sdk.worker.transport import Report
+from tenure.sdk.worker.transport import Report, as_request
 from tenure.store.operation import Op
 from tenure.store.records import Finish
 
@@ -52,7 +52,9 @@ class Reporting:
         self._worker = worker
 
     async def send(self, batch: Sequence[tuple[Held, Report]]) -> list[Outcome | None]:
-        """An outcome for each report, in order; None for what was done as it was asked."""
+        """An outcome for each report, in order; None for what was done as it was asked, SubjectBusy for what has to be sent
+        again since somebody's transaction holds its subject.
+        """
         reports = [report for _, report in batch]
         outcomes: list[Outcome | None] = [None] * len(reports)
         # What a template is made for says which way is likely; what one way leaves is tried the other way.
@@ -62,7 +64,7 @@ class Reporting:
             portions([(h, r) for h, r in batch if type(r) is Finish and r.lease not in plainly])
         )
         rest = [
-            (index, _as_request(self._worker, report) if isinstance(report, Finish) else report)
+            (index, as_request(self._worker, report) if isinstance(report, Finish) else report)
             for index, report in enumerate(reports)
             if not (isinstance(report, Finish) and (report.lease in plainly or report.lease in followed))
         ]
@@ -97,6 +99,8 @@ class Reporting:
             return {}
         try:
             return await (link or self._link).perform(lambda: how(self._caller, self._worker, finishes))
+        except SubjectBusy:
+            return {}  # one by one, those that can be reported are; what is in their way is put aside
         except (TenureError, psycopg.Error) as error:
             _log.warning("%d reports were refused as one and are sent one by one: %s", len(finishes), where(error))
             return {}
@@ -117,7 +121,7 @@ class Reporting:
             CompleteExecution: complete.SPEC, FailExecution: fail.SPEC, DeferExecution: defer.SPEC,
             ReleaseLease: release.SPEC, DispatchExternal: dispatch.SPEC,
         }[type(requests[0])]  # fmt: skip
-        return act(self._caller, spec, requests)  # type: ignore[arg-type]
+        return act(self._caller, spec, requests, waits=False)  # type: ignore[arg-type]
 
 
 def portions(finishes: Sequence[tuple[Held, Finish]]) -> list[list[Finish]]:
@@ -130,13 +134,3 @@ def portions(finishes: Sequence[tuple[Held, Finish]]) -> list[list[Finish]]:
         runs.setdefault(held.item.correlation_id, []).append(finish)
     whole = list(runs.values())
     return [[finish for run in whole[first : first + _RUNS] for finish in run] for first in range(0, len(whole), _RUNS)]
-
-
-def _as_request(worker: int, report: Finish) -> CompleteExecution:
-    return CompleteExecution(
-        lease=report.lease,
-        worker=worker,
-        token_hash=report.token_hash,
-        result=report.result,
-        result_ref=report.result_ref,
-    )

@@ -158,3 +158,14 @@ class Transport(Protocol):
     def described(self) -> str:
         """How the other side is reached, in words."""
         ...
+
+
+def as_request(worker: int, report: Finish) -> CompleteExecution:
+    """A plain completion as the request that it stands for."""
+    return CompleteExecution(
+        lease=report.lease,
+        worker=worker,
+        token_hash=report.token_hash,
+        result=report.result,
+        result_ref=report.result_ref,
+    )
