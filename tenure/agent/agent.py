@@ -141,6 +141,9 @@ class Agent:
                     tidy(self._store, self._settings, self._clock(), self._stop.is_set)
             except TenureError as error:
                 self._standing.troubled(STATE, str(error))
+            except Exception:
+                LOG.exception("This is a defect; it is tried again. Jobs are not affected.")
+                self._stop.wait(_AFTER_A_DEFECT)
 
     def _listen(self) -> None:
         """Ask the scheduler at once where a site's Prolog or Epilog has rung."""

@@ -9,10 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from tenure.agent.looking import look
 from tenure.agent.settings import AgentSettings
 from tenure.cli import main
 from tests.agent.border import Border, problem, script
-from tests.agent.conftest import RunAgent
+from tests.agent.conftest import RunAgent, settings_for
 from tests.agent.making import Moody
 
 
@@ -85,6 +86,43 @@ def test_a_conclusion_needs_a_reason(tmp_path: Path) -> None:
     code, _, err = run("conclude", "e-1", "--reason", " ", "--state-folder", str(tmp_path))
     assert code == 1
     assert "The reason is empty" in err
+
+
+@pytest.mark.parametrize("reason", ["x" * 2001, "a\0b", "\udc80"])
+def test_a_reason_that_no_event_can_carry_is_refused_at_once(tmp_path: Path, reason: str) -> None:
+    code, _, err = run("conclude", "e-1", "--reason", reason, "--state-folder", str(tmp_path))
+    assert code == 1
+    assert "invalid_request" in err
+    assert "2,000 characters" in " ".join(err.split())
+
+
+def test_only_what_the_agent_has_and_what_is_not_over_can_be_concluded(
+    border: Border, running: RunAgent, settings: AgentSettings, tmp_path: Path
+) -> None:
+    execution = border.submit(script(tmp_path, "true"))
+    with running():
+        border.wait_for_end(execution)
+    for asked, told in (("nobodys", "execution_not_here"), (execution, "execution_over")):
+        code, out, err = run("conclude", asked, "--reason", "x", "--state-folder", str(settings.folder))
+        assert (code, out) == (1, "")
+        assert told in err
+
+
+def test_what_has_ended_and_cannot_be_kept_is_concluded(border: Border, running: RunAgent, tmp_path: Path) -> None:
+    (tmp_path / "full").write_text("a file where the payload store should be")
+    settings = settings_for(tmp_path, border.url, results={"store": str(tmp_path / "full" / "store")})
+    execution = border.submit(script(tmp_path, "true"))
+    with running(settings):
+        border.wait(lambda: bool(look(settings.folder).troubled), "somebody is called for")
+        assert look(settings.folder).troubled[0]["stage"] == "collecting"
+        words = ("conclude", execution, "--reason", "The store is gone.", "--retryable")
+        assert run(*words, "--state-folder", str(settings.folder))[0] == 0
+        border.wait_for_end(execution)
+    failed = border.last(execution)
+    assert failed.error is not None
+    assert (failed.error.code, failed.error.message, failed.error.retryable) == (
+        "concluded", "The store is gone.", True,
+    )  # fmt: skip
 
 
 def test_check_looks_at_one_thing_after_the_other_and_says_what_to_do(

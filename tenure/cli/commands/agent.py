@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import os
 import time
@@ -153,14 +152,11 @@ def conclude(
     retryable: Annotated[bool, typer.Option("--retryable", help="The same may be tried again.")] = False,
     node: NodeOption = None, config: ConfigOption = None, state_folder: FolderOption = None,
 ) -> None:  # fmt: skip
-    """Say that a job is over of which its scheduler will not tell any more: the execution fails."""
-    from tenure.agent.requests import CONCLUDE, ask
+    """Say that a job is over of which its scheduler will not tell any more, or whose results cannot be kept: it fails."""
+    from tenure.agent.requests import ask_to_conclude
 
     call = call_of(context)
-    if not reason.strip():
-        raise InvalidRequest("The reason is empty.", "Say how it ended, and how you know: it goes into the record.")
-    said = {"execution_id": execution_id, "reason": reason, "retryable": "yes" if retryable else ""}
-    ask(_folder(node, config, state_folder), CONCLUDE, json.dumps(said))
+    ask_to_conclude(_folder(node, config, state_folder), execution_id, reason, retryable=retryable)
     call.answer({"concluding": execution_id}, "The agent reports it as failed.")
 
 
