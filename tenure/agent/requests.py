@@ -23,6 +23,8 @@ from tenure.model.errors import InvalidRequest
 from tenure.remote.model.fields import Failure
 
 DRAIN, RESEND, CONCLUDE = "drain", "resend", "conclude"
+DRAIN_TOLD = "drain_told"
+"""The condition that says when a poll was sent that told of draining, and was answered."""
 
 
 def ask(folder: Path, kind: str, value: str = "") -> None:
@@ -96,7 +98,8 @@ class Requests:
     def _see_to(self, request: Request) -> None:
         if request.kind == DRAIN:
             wanted = request.value != "off"
-            self._store.set_condition(DRAINING, "yes" if wanted else None, self._clock())
+            if wanted != self._standing.draining:  # since when it drains is told apart from what was said before
+                self._store.set_condition(DRAINING, "yes" if wanted else None, self._clock())
             self._standing.drain(wanted)
         elif request.kind == RESEND:
             LOG.info("%d events that had been parked are sent again.", self._store.unpark())
