@@ -12,6 +12,7 @@ import threading
 import time
 import uuid
 from collections.abc import Callable
+from contextlib import suppress
 from types import FrameType
 
 from tenure.agent.bell import Bell
@@ -96,6 +97,8 @@ class Agent:
             self._settings.folder, self._address.url,
         )  # fmt: skip
         self._standing.note("agent", self.agent_id)
+        with suppress(TenureError):  # is told when it is tried again
+            self._requests.see_to()  # what was asked while no agent ran holds from the first poll on
         threads = [
             threading.Thread(target=self._loop, args=(step, bell), name=f"tenure-{name}")
             for name, step, bell in (
@@ -141,6 +144,9 @@ class Agent:
                     tidy(self._store, self._settings, self._clock(), self._stop.is_set)
             except TenureError as error:
                 self._standing.troubled(STATE, str(error))
+            except Exception:
+                LOG.exception("This is a defect; it is tried again. Jobs are not affected.")
+                self._stop.wait(_AFTER_A_DEFECT)
 
     def _listen(self) -> None:
         """Ask the scheduler at once where a site's Prolog or Epilog has rung."""

@@ -15,7 +15,7 @@ from pydantic_core import from_json
 
 from tenure.agent.errors import AnotherAgent, InvalidSettings, Superseded
 from tenure.agent.settings import AgentSettings
-from tenure.model.errors import StoreUnavailable, TenureError, WorkerSuperseded
+from tenure.model.errors import Forbidden, StoreUnavailable, TenureError, WorkerSuperseded
 from tenure.remote.model.contracts import NodeOrders, NodePoll
 from tenure.sdk.http.address import Address
 from tenure.sdk.http.problem import problem_of
@@ -24,8 +24,6 @@ PREFIX = "/api/v1/remote"
 _CONNECT = 10.0
 _AGAIN = frozenset({408, 425, 429})
 _CREDENTIAL = frozenset({401, 403})
-#: What a whole request is answered for who sends it, or when.
-_ABOUT_THE_SENDER = _AGAIN | {401}
 _LONGEST_WAIT = 3600.0
 _BETWEEN = "Something between this node and the server answered."
 
@@ -37,7 +35,9 @@ class Fate(StrEnum):
     AGAIN = "again"
     """No answer, or one that will be another later."""
     BARRED = "barred"
-    """The token is not known: that says nothing of the event, and is mended at the server or in the token file."""
+    """The token is not known, or may not report now: that says nothing of the event, and is mended at the server or in the
+    token file.
+    """
     REFUSED = "refused"
     """The server does not take this event, however often it is sent."""
 
@@ -130,10 +130,9 @@ class Door:
         except StoreUnavailable as error:
             return [Answer(Fate.AGAIN, error.message, reached=False)] * len(bodies)
         if not response.is_success:
-            if 400 <= response.status_code < 500 and response.status_code not in _ABOUT_THE_SENDER:
-                return None
             answer = _answer(response.status_code, response.content, response.headers.get("retry-after"))
-            return [answer] * len(bodies)
+            about_when = response.status_code in _AGAIN or not 400 <= response.status_code < 500
+            return [answer] * len(bodies) if about_when or answer.fate is Fate.BARRED else None
         try:
             results = from_json(response.content)["results"]
             answers = [_of_result(result) for result in results]
@@ -178,11 +177,16 @@ def _answer(status: int, content: bytes, retry_after: str | None) -> Answer:
     wait = _seconds(retry_after, problem)
     if status >= 500 or status in _AGAIN or 300 <= status < 400:
         return Answer(Fate.AGAIN, said, wait)
-    if status == httpx.codes.UNAUTHORIZED:
+    if status == httpx.codes.UNAUTHORIZED or _may_not_report(problem):
         return Answer(Fate.BARRED, said)
     if not _is_ours(content):
         return Answer(Fate.AGAIN, f"{said} {_BETWEEN}", wait)
     return Answer(Fate.REFUSED, said)
+
+
+def _may_not_report(problem: TenureError) -> bool:
+    """Whether the sender lacks the permission: no role that has it, or no node. A 403 for the event itself names none."""
+    return isinstance(problem, Forbidden) and "permission" in problem.evidence
 
 
 def _is_ours(content: bytes) -> bool:

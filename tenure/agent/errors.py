@@ -36,6 +36,18 @@ class NoAgentHere(NotFound):
     code = "no_agent_here"
 
 
+class ExecutionNotHere(NotFound):
+    """The agent of this folder was never given such an execution, or has forgotten it."""
+
+    code = "execution_not_here"
+
+
+class ExecutionOver(Conflict):
+    """The execution has ended, and the server is told so."""
+
+    code = "execution_over"
+
+
 class Superseded(Conflict):
     """While this agent was away, another one took its place; this one must stop."""
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from tenure.agent.execution import Execution, Stage
 from tenure.agent.lock import holder_of
+from tenure.agent.requests import DRAIN, DRAIN_TOLD
 from tenure.agent.standing import DISK, DRAINING, RUNG, SCHEDULER, SERVER, STATE
 from tenure.agent.store.store import Store
 from tenure.agent.telling import FIELDS
@@ -64,6 +65,38 @@ def look(folder: Path) -> Standing:
             executions=store.counts(), events=store.count_events(),
             troubled=[_troubled(each) for each in store.open_executions() if _needs_somebody(each)],
             parked=[Parked(_fields(event.body), event.said, _time(event.made_at)) for event in store.parked()],
+        )  # fmt: skip
+    finally:
+        store.close()
+
+
+@dataclass(frozen=True, slots=True)
+class Draining:
+    """How far an agent has come that is to drain."""
+
+    asked: bool
+    """Whether it still is to."""
+    heard: bool
+    """Whether nothing new can come: the agent knows, and the server has answered a poll that said so; or no agent runs."""
+    running: bool
+    left: int
+    """Executions that are not over, and events that wait."""
+
+
+def draining(folder: Path) -> Draining:
+    """How far it has come. Raises StateFolderUnusable, StateTooNew."""
+    running = holder_of(folder) is not None
+    store = Store.reading(folder)
+    try:
+        waits = any(request.kind == DRAIN for request in store.requests())
+        conditions = store.conditions()
+        since, told = (conditions.get(name, (None, float("-inf")))[1] for name in (DRAINING, DRAIN_TOLD))
+        heard = not running or (not waits and DRAINING in conditions and told >= since)
+        # Only now: what the poll before that brought is counted.
+        left = sum(count for stage, count in store.counts().items() if stage != Stage.ENDED)
+        return Draining(
+            asked=waits or DRAINING in conditions, heard=heard, running=running,
+            left=left + store.count_events().get("waiting", 0),
         )  # fmt: skip
     finally:
         store.close()

@@ -14,6 +14,7 @@ from tenure.agent.door import Door
 from tenure.agent.errors import AnotherAgent, StateFolderUnusable, Superseded
 from tenure.agent.execution import WITH_JOB
 from tenure.agent.lease import NodeLease
+from tenure.agent.requests import DRAIN_TOLD
 from tenure.agent.settings import AgentSettings
 from tenure.agent.standing import SCHEDULER, SERVER, STATE, Standing
 from tenure.agent.store.store import Store
@@ -49,6 +50,7 @@ class Orders:
         self._door, self._store, self._settings, self._standing = door, store, settings, standing
         self._lease, self._names, self._clock = lease, names, clock
         self._unknown: set[str] = set()
+        self._drain_told = False
         self._noted = float("-inf")
 
     async def run(self) -> None:
@@ -79,7 +81,7 @@ class Orders:
     async def _once(self) -> bool:
         """One poll; whether there was news. It is broken off where what it said is no longer so."""
         said = await asyncio.to_thread(self._said)
-        asked_at = self._lease.now()
+        asked_at, said_at = self._lease.now(), self._clock()
         asking = asyncio.create_task(self._door.poll(said))
         try:
             while not asking.done():
@@ -93,6 +95,9 @@ class Orders:
             orders = await asking
             news = await asyncio.to_thread(self._obey, orders)
             self._lease.confirmed(asked_at, orders.submit_within_seconds)
+            self._drain_told = said.draining
+            if said.draining:  # after what came with it was written down: whoever waits for the end sees it
+                await asyncio.to_thread(self._store.set_condition, DRAIN_TOLD, self._names.agent_id, said_at)
             return news
         finally:
             asking.cancel()
@@ -104,11 +109,13 @@ class Orders:
         troubles = (self._standing.problem(SCHEDULER), *(each.problem for each in held if each.stage in WITH_JOB))
         ids = [each.execution_id for each in held]
         canceling = [each.execution_id for each in held if each.cancel_at is not None]
+        untold = self._standing.draining and not self._drain_told
         return NodePoll(
             agent_id=self._names.agent_id, folder_id=self._names.folder_id,
             accepting=min(max(room, 0), _MOST) if self._standing.accepts() else 0,
-            # Before the answer nothing is submitted, also of what was prepared before a restart.
-            wait_seconds=self._settings.poll_seconds if self._lease.holds() else 0.0,
+            # Before the answer nothing is submitted, also of what was prepared before a restart; and somebody may wait for the
+            # server to know that nothing more is taken.
+            wait_seconds=self._settings.poll_seconds if self._lease.holds() and not untold else 0.0,
             holding=tuple((ids + self._store.owing())[:_MOST_TOLD]),
             canceling=tuple((canceling + sorted(self._unknown))[:_MOST_TOLD]), draining=self._standing.draining,
             scheduler=self._standing.scheduler_name,

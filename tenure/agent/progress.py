@@ -123,9 +123,15 @@ def absent(execution: Execution, now: float, alert_after: float) -> Change | Non
 
 
 def concluded(execution: Execution, failure: Failure, now: float) -> Change | None:
-    """A person says that its job is over and will not be heard of again."""
+    """A person says that its job is over and will not be heard of again, or that its results will not be collected."""
     if execution.stage in (Stage.RECEIVED, Stage.PREPARED, Stage.SUBMITTING):
         return given_up(execution, failure, now)
+    if execution.stage in (Stage.BRINGING, Stage.COLLECTING):
+        # Its job has ended: how it failed stays as the scheduler said. Nobody waits for what it left any longer.
+        outcome = execution.outcome or JobOutcome()
+        known = outcome if outcome.failure is not None else outcome.model_copy(update={"failure": failure})
+        problem = f"Concluded before what it left was collected: {failure.message}"
+        return collected(replace(execution, stage=Stage.COLLECTING, outcome=known), None, now, problem)
     if execution.stage not in WITH_JOB:
         return None
     return Change(replace(_moved(execution, Stage.COLLECTING, now), outcome=JobOutcome(failure=failure), problem=None))

@@ -89,7 +89,7 @@ class Scheduler(Protocol):
     """
     settle_seconds: float
     """For how long after a submission without an answer (it failed midway, or the agent died in it) the job may still
-    turn up in ``find``. Nothing is submitted again before.
+    turn up in ``find``. Before that time is over it is neither submitted again nor withdrawn.
     """
 
     def open(self) -> None:
@@ -107,6 +107,13 @@ class Scheduler(Protocol):
         """Submit it and return the job's id. Raises ``Rejected`` where it will never be taken.
 
         Where it raises ``SchedulerUnavailable``, the job may be there all the same.
+        """
+
+    def withdraw(self, job: JobSpec) -> str | None:
+        """The id of the job that a submission without an answer has made; None where there is none, and none will turn up.
+
+        For what is to end and may be on its way to the scheduler still. An id is to be canceled like any other. Raises
+        ``SchedulerUnavailable`` for as long as it is not known.
         """
 
     def poll(self, job_ids: Collection[str]) -> dict[str, JobStatus]:

@@ -179,11 +179,10 @@ class Scheduling:
         if there is not None:
             self._has_job(execution, there.job_id, adopted=True)
             return
-        now = self._clock()
         if execution.cancel_at is not None:
-            self._store.change(key, lambda each: progress.given_up(each, progress.CANCELED, now), now)
-            tell(execution, "was canceled before it was submitted.")
+            self._withdraw(execution)
             return
+        now = self._clock()
         if not self._lease.holds():
             said = "Not submitted while the server does not answer."
             self._store.change(key, lambda each: progress.still_without_job(each, said), now)
@@ -211,6 +210,26 @@ class Scheduling:
             self._wait_for_its_job(about, self._clock(), problem, pause)
         else:
             self._has_job(execution, job_id)
+
+    def _withdraw(self, execution: Execution) -> None:
+        """It is to end, and what submits it may be under way still: it ends without a job once the scheduler rules one out."""
+        key = execution.execution_id
+        try:
+            job_id = self.scheduler.withdraw(job_of(self._settings, execution.work))
+        except Exception as error:  # this one waits; no other one waits behind it
+            if not isinstance(error, SchedulerUnavailable):
+                LOG.exception("Execution %s could not be withdrawn; that is tried again.", key)
+            pause = pause_after(execution.attempts, _FIRST, _LONGEST)
+            problem = f"It is to be canceled, and it is not known yet whether it was submitted: {error}"
+            self._wait_for_its_job(execution, self._clock(), problem, pause)
+            tell(execution, "%s", problem, level=logging.WARNING)
+            return
+        if job_id is not None:
+            self._has_job(execution, job_id, adopted=True)
+            return
+        now = self._clock()
+        self._store.change(key, lambda each: progress.given_up(each, progress.CANCELED, now), now)
+        tell(execution, "was canceled before it was submitted.")
 
     def _has_job(self, execution: Execution, job_id: str, *, adopted: bool = False) -> None:
         now, reported = self._clock(), self.scheduler.job_ids_are_reported

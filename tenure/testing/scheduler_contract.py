@@ -8,7 +8,8 @@ Subclass ``SchedulerContract`` in a test module and give it the fixture ``bench`
             return MyBench(tmp_path)
 
 What the contract asks for: a job can be found by its key whatever has been forgotten, one question for any number of
-jobs, nothing concluded from silence, refusals told apart from absence, ends told with a reason.
+jobs, nothing concluded from silence, nothing given up that may become a job yet, refusals told apart from absence, ends
+told with a reason.
 """
 
 from __future__ import annotations
@@ -226,6 +227,22 @@ class SchedulerContract:
         bench.scheduler.cancel(job_id)
         assert bench.end_of(job_id).phase is Phase.FAILED
 
+    def test_what_was_never_submitted_is_withdrawn_and_leaves_no_job(self, bench: SchedulerBench) -> None:
+        job = bench.job("true")
+        assert bench.scheduler.withdraw(job) is None
+        assert bench.scheduler.find([job.key]) == {}
+
+    def test_what_became_a_job_is_not_withdrawn_without_it(self, bench: SchedulerBench) -> None:
+        job = bench.job("sleep 300")
+        job_id = bench.scheduler.submit(job)
+        assert bench.scheduler.withdraw(job) == job_id
+        bench.scheduler.close()
+        second = bench.reopened()
+        assert second.withdraw(job) == job_id
+        second.cancel(job_id)
+        assert bench.end_of(job_id, second).phase is Phase.FAILED
+        assert second.withdraw(job) == job_id
+
     def test_what_it_refuses_is_told_apart_and_leaves_nothing(self, bench: SchedulerBench) -> None:
         if bench.too_much is None:
             pytest.skip("this scheduler refuses nothing")
@@ -280,10 +297,12 @@ class SchedulerContract:
                 lambda: bench.scheduler.find([job.key]),
                 lambda: bench.scheduler.find(["nothing"]),
                 lambda: bench.scheduler.submit(other),
+                lambda: bench.scheduler.withdraw(other),
                 lambda: bench.scheduler.cancel(job_id),
             ):
                 with pytest.raises(SchedulerUnavailable):
                     ask()
+        assert bench.scheduler.withdraw(other) is None
         (job.folder / "go").touch()
         assert bench.end_of(job_id).phase is Phase.COMPLETED
 

@@ -46,6 +46,8 @@ class Moody(LocalScheduler):
         """Executions that it does not take, and gives no answer for."""
         self.deaf_to: set[str] = set()
         """Executions whose cancellation it does not hear."""
+        self.on_its_way: set[str] = set()
+        """Executions whose submission is under way still: ``find`` shows no job, and there may be one yet."""
         self.lent: str | None = None
         """Whose job each number is now, as if the scheduler had begun to count anew; and that job is done."""
         self.polls: list[int] = []
@@ -60,7 +62,8 @@ class Moody(LocalScheduler):
     def find(self, keys: Collection[str]) -> dict[str, JobStatus]:
         self._ask()
         self.finds.append(list(keys))
-        return {key: status for key, status in super().find(keys).items() if key not in self.forgets}
+        hidden = self.forgets | self.on_its_way
+        return {key: status for key, status in super().find(keys).items() if key not in hidden}
 
     def submit(self, job: JobSpec) -> str:
         self._ask()
@@ -75,6 +78,12 @@ class Moody(LocalScheduler):
             self.silent = self.falls_silent
             raise SchedulerUnavailable("its answer was lost.")
         return job_id
+
+    def withdraw(self, job: JobSpec) -> str | None:
+        self._ask()
+        if job.key in self.on_its_way:
+            raise SchedulerUnavailable("what submits it is under way.")
+        return super().withdraw(job)
 
     def poll(self, job_ids: Collection[str]) -> dict[str, JobStatus]:
         self._ask()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import threading
+from contextlib import closing
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
@@ -14,8 +15,10 @@ from tenure.agent.agent import Agent
 from tenure.agent.errors import StateFolderInUse
 from tenure.agent.local.scheduler import LocalScheduler
 from tenure.agent.lock import FILE, StateLock
+from tenure.agent.requests import CONCLUDE, DRAIN, ask
 from tenure.agent.scheduler import JobSpec
 from tenure.agent.settings import AgentSettings
+from tenure.agent.store.store import Store
 from tenure.sdk.http.address import Address
 from tests.agent.border import TOKEN, Border, complete_and_in_order, script
 from tests.agent.conftest import RunAgent
@@ -136,3 +139,36 @@ def test_a_lock_is_taken_where_nothing_can_be_written_into_it(tmp_path: Path) ->
     with pytest.raises(StateFolderInUse):
         StateLock(tmp_path).take()
     lock.release()
+
+
+def test_a_request_that_cannot_be_done_is_dropped_and_keeps_no_other_back(
+    border: Border, running: RunAgent, settings: AgentSettings, caplog: pytest.LogCaptureFixture
+) -> None:
+    with running():
+        border.wait(lambda: len(border.polls) > 0, "it polls")
+    too_long = {"execution_id": "e-1", "reason": "x" * 2001, "retryable": ""}
+    for value in (json.dumps(too_long), "no JSON"):
+        ask(settings.folder, CONCLUDE, value)
+    ask(settings.folder, DRAIN, "on")
+    with running():
+        border.wait(lambda: border.polls[-1].draining, "what was asked after it is done")
+    assert caplog.text.count("cannot be done and is dropped") == 2
+    with closing(Store.reading(settings.folder)) as store:
+        assert store.requests() == []
+
+
+def test_a_defect_in_what_is_done_now_and_then_does_not_end_the_agent(
+    border: Border, running: RunAgent, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    seen: list[bool] = []
+
+    def broken(*_: object) -> int:
+        seen.append(True)
+        raise OSError("a defect")
+
+    monkeypatch.setattr("tenure.agent.agent._TICK", 0.02)
+    monkeypatch.setattr("tenure.agent.agent._AFTER_A_DEFECT", 0.02)
+    monkeypatch.setattr("tenure.agent.agent.tidy", broken)
+    with running():
+        border.wait(lambda: bool(seen), "it has come to that")
+        border.wait_for_end(border.submit(script(tmp_path, "true")))

@@ -62,7 +62,7 @@ def test_slurms_own_word_goes_first(there: Process, below: JobStatus):
         (finished(140, "The node running the job failed."), "NODE_FAIL", True, "node"),
         (finished(160, "Stashing failed."), "AIIDA_160", False, "Stashing failed."),
         (finished(310, "Slurm refused the job: Invalid qos"), "SUBMISSION_REJECTED", False, "Invalid qos"),
-        (finished(320, "The scheduler says: CANCELLED."), "CANCELLED", False, "cancelled"),
+        (finished(320, "The scheduler says: CANCELLED."), "CANCELLED", False, "canceled"),
         (finished(320, "The scheduler says: DEADLINE."), "DEADLINE", False, "deadline"),
         (finished(320, "The scheduler says: PREEMPTED."), "PREEMPTED", True, "place"),
         (finished(320, "The scheduler says: BOOT_FAIL."), "BOOT_FAIL", True, "start"),

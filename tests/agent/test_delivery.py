@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
 import random
@@ -15,11 +16,13 @@ from typing import Any
 
 import pytest
 
+from tenure.agent.door import Answer, Door, Fate
 from tenure.agent.errors import AnotherAgent, InvalidSettings, Superseded
 from tenure.agent.looking import look
 from tenure.agent.requests import RESEND, ask
 from tenure.agent.settings import AgentSettings
 from tenure.agent.telling import FIELDS
+from tenure.sdk.http.address import Address
 from tests.agent.border import TOKEN, Border, complete_and_in_order, problem, script
 from tests.agent.conftest import RunAgent, settings_for
 from tests.agent.cutting import Cuttable
@@ -158,6 +161,57 @@ def test_a_token_that_was_revoked_and_replaced_is_read_again(border: Border, run
         file.write_text(TOKEN)
         border.wait_for_end(execution)
     assert border.states(execution) == ["accepted", "running", "completed"]
+
+
+def may_not() -> tuple[int, dict[str, Any]]:
+    """What the server answers a credential that lacks the permission."""
+    return 403, problem("forbidden", "This needs the permission to execute.") | {
+        "status": 403, "evidence": {"permission": "execute"},
+    }  # fmt: skip
+
+
+def test_events_wait_while_who_sends_may_not_report_and_are_sent_once_that_is_mended(
+    border: Border, running: RunAgent, settings: AgentSettings, tmp_path: Path
+) -> None:
+    refused = 0
+
+    def barred(path: str, _: bytes) -> Any:
+        nonlocal refused
+        refused += "/events" in path
+        return may_not()
+
+    execution = border.submit(script(tmp_path, "true"))
+    with running():
+        border.wait(lambda: execution in border.held, "the node has it")
+        border.trouble = barred
+        border.wait(lambda: look(settings.folder).executions == {"over": 1} and refused > 2, "it is sent in vain")
+        assert "parked" not in look(settings.folder).events
+        border.trouble = lambda *_: None
+        border.wait_for_end(execution)
+    assert border.states(execution) == ["accepted", "running", "completed"]
+
+
+def test_a_batch_of_somebody_who_may_not_report_says_so_of_each_event(border: Border, settings: AgentSettings) -> None:
+    async def sent() -> list[Answer] | None:
+        door = Door(Address(border.url, TOKEN), settings)
+        try:
+            return await door.send_many(["{}", "{}"])
+        finally:
+            await door.close()
+
+    border.trouble = lambda *_: may_not()
+    answers = asyncio.run(sent())
+    assert answers is not None, "each alone would be told the same"
+    assert [answer.fate for answer in answers] == [Fate.BARRED, Fate.BARRED]
+
+
+def test_a_403_for_the_event_itself_is_final(
+    border: Border, running: RunAgent, settings: AgentSettings, tmp_path: Path
+) -> None:
+    border.trouble = lambda path, _: (403, problem("forbidden", "Not yours.")) if path.endswith("/events") else None
+    border.submit(script(tmp_path, "true"))
+    with running():
+        border.wait(lambda: look(settings.folder).events == {"parked": 3}, "each is parked")
 
 
 def piled_up(border: Border, running: RunAgent, settings: AgentSettings, uri: str, many: int) -> list[str]:

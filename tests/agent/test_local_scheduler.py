@@ -12,9 +12,10 @@ from pathlib import Path
 import psutil
 import pytest
 
+from tenure.agent.local import supervisor
 from tenure.agent.local.scheduler import LocalScheduler
 from tenure.agent.local.supervisor import MARK
-from tenure.agent.scheduler import Phase, Scheduler
+from tenure.agent.scheduler import Phase, Scheduler, SchedulerUnavailable
 from tenure.agent.settings import LocalSettings
 from tenure.remote.model.fields import ResourceShape
 from tenure.testing.scheduler_contract import SchedulerBench, SchedulerContract
@@ -65,6 +66,28 @@ class TestLocalScheduler(SchedulerContract):
         yield bench
         for path in (tmp_path / "local" / "jobs").iterdir():
             (path / "cancel").touch()
+
+
+def test_a_job_that_is_there_is_known_though_its_folder_could_not_be_made_safe(
+    bench: LocalBench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sync = supervisor.sync_folder
+
+    def fails(folder: Path) -> None:
+        if folder.name == "jobs":
+            raise OSError(5, "Input/output error")
+        sync(folder)
+
+    job = bench.job("sleep 300")
+    with monkeypatch.context() as patch:
+        patch.setattr("tenure.agent.local.supervisor.sync_folder", fails)
+        with pytest.raises(SchedulerUnavailable):
+            bench.scheduler.submit(job)
+    job_id = bench.scheduler.withdraw(job)
+    assert job_id is not None
+    bench.scheduler.cancel(job_id)
+    assert bench.end_of(job_id).phase is Phase.FAILED
+    assert bench.reopened().withdraw(job) == job_id
 
 
 def gone(bench: LocalBench, job_id: str) -> bool:

@@ -153,6 +153,28 @@ def test_what_somebody_concluded_fails_with_what_they_said() -> None:
     assert told(ended) == ["failed"]
 
 
+@pytest.mark.parametrize("stage", [Stage.BRINGING, Stage.COLLECTING])
+def test_what_somebody_concluded_while_its_results_were_not_kept_ends_without_them(stage: Stage) -> None:
+    ended = progress.concluded(replace(running(), stage=stage, outcome=JobOutcome()), FAILURE, NOW + 5)
+    assert told(ended) == ["failed"]
+    assert ended is not None
+    assert (ended.execution.stage, ended.execution.problem) == (Stage.ENDED, None)
+    assert (ended.events[0].error, ended.events[0].result_ref) == (FAILURE, None)
+
+
+def test_how_the_scheduler_said_that_it_failed_stays_whatever_somebody_concludes() -> None:
+    killed = Failure(code="OUT_OF_MEMORY", message="It took too much.", retryable=False)
+    collecting = replace(running(), stage=Stage.COLLECTING, outcome=JobOutcome(failure=killed))
+    ended = progress.concluded(collecting, FAILURE, NOW + 5)
+    assert ended is not None
+    assert ended.events[0].error == killed
+    assert FAILURE.message in (ended.events[0].status_detail or "")
+
+
+def test_what_has_ended_is_not_concluded() -> None:
+    assert progress.concluded(execution(Stage.ENDED), FAILURE, NOW) is None
+
+
 def test_a_completed_job_does_not_end_without_its_result() -> None:
     collecting = replace(running(), stage=Stage.COLLECTING, outcome=JobOutcome())
     assert progress.collected(collecting, None, NOW + 5) is None

@@ -279,6 +279,29 @@ def test_a_cancellation_while_it_is_unknown_whether_there_is_a_job_ends_the_job_
     assert border.last(execution).error.code == "CANCELLED"  # type: ignore[union-attr]
 
 
+def test_what_is_canceled_while_it_is_being_submitted_is_over_only_once_its_job_is(
+    border: Border, running: RunAgent, moody: Moody, tmp_path: Path
+) -> None:
+    moody.loses_answers = 1
+    canceled = border.submit(counted(tmp_path, "sleep 300"))
+    moody.on_its_way = {canceled}
+    with running(scheduler=moody):
+        border.wait(lambda: moody.submitted == [canceled], "it is submitted")
+        border.cancel(canceled)
+        border.wait(lambda: canceled in border.polls[-1].canceling, "the node has heard of it")
+        finds = len(moody.finds)
+        border.wait(lambda: len(moody.finds) > finds, "its job is looked for, and not found")
+        other = border.submit(counted(tmp_path))
+        border.wait_for_end(other)  # keeps nobody else waiting
+        assert border.states(canceled) == []
+        moody.on_its_way = set()
+        border.wait_for_end(canceled)
+    assert border.states(canceled)[-1] == "failed"
+    assert border.last(canceled).error.code == "CANCELLED"  # type: ignore[union-attr]
+    assert set(moody.canceled) == {"1"}
+    assert sorted(moody.submitted) == sorted([canceled, other])
+
+
 def test_the_end_of_what_is_unknown_here_is_told_back_once(border: Border, running: RunAgent) -> None:
     border.cancel("somebody-elses")
     with running():

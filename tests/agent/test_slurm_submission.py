@@ -17,7 +17,7 @@ from tenure.agent.scheduler import JobSpec, Rejected, SchedulerUnavailable
 from tenure.agent.slurm.command import Programs
 from tenure.agent.slurm.refusals import REJECTED, Outcome, read_reply
 from tenure.agent.slurm.settings import SlurmSettings
-from tenure.agent.slurm.submission import options, submit
+from tenure.agent.slurm.submission import options, submit, withdraw
 from tenure.remote.model.contracts import Placement
 from tenure.remote.model.fields import ResourceShape
 from tests.waiting import until
@@ -111,6 +111,9 @@ class Site:
         settings = self.settings.model_copy(update=changed)
         programs = Programs(settings.programs, settings.command_seconds, 1 << 20)
         return submit(self.job, programs, settings, job_of_key or self.known.get)
+
+    def withdraw(self, job_of_key: Callable[[str], str | None] | None = None) -> str | None:
+        return withdraw(self.job, self.settings, job_of_key or self.known.get)
 
     @property
     def calls(self) -> int:
@@ -237,6 +240,49 @@ def test_an_sbatch_that_outlives_its_agent_is_waited_for(site: Site):
     assert site.calls == 1
 
 
+def test_what_an_sbatch_that_outlives_its_agent_submits_is_not_withdrawn_before_it_is_known(site: Site):
+    site.sbatch(f"while [ ! -e {site.folder}/go ]; do sleep 0.05; done; echo 11")
+    agent = subprocess.Popen([sys.executable, "-c", _agent(site)])
+    until(lambda: site.calls == 1)
+    agent.kill()
+    agent.wait()
+
+    with pytest.raises(SchedulerUnavailable, match="under way"):
+        site.withdraw()
+    (site.folder / "go").touch()
+
+    assert until(lambda: _once_known(site)) == "11"
+    assert site.calls == 1
+
+
+def test_what_is_withdrawn_after_its_answer_was_lost_is_looked_for_twice(site: Site):
+    site.sbatch("echo 'Socket timed out on send/recv operation' >&2; exit 1")
+    with pytest.raises(SchedulerUnavailable):
+        site.submit()
+    answers = iter((None, "10"))
+    assert site.withdraw(lambda _: next(answers)) == "10"
+    asked: list[str] = []
+    assert site.withdraw(asked.append) is None
+    assert asked == ["key", "key"]
+
+
+def test_what_is_withdrawn_where_slurm_cannot_say_whether_it_has_the_job_stays_open(site: Site):
+    def silent(_: str) -> str | None:
+        raise SchedulerUnavailable("squeue gave no answer")
+
+    for says in ("exit 1", "echo 'Batch job submission failed: Unable to contact slurm controller' >&2; exit 1"):
+        site.sbatch(says)
+        with pytest.raises(SchedulerUnavailable):
+            site.submit()
+        with pytest.raises(SchedulerUnavailable, match="squeue"):
+            site.withdraw(silent)
+
+
+def test_a_job_that_has_begun_and_was_forgotten_is_withdrawn_by_its_number(site: Site):
+    (site.folder / "sbatch.begun").write_text("12\n")
+    assert site.withdraw() == "12"
+
+
 def test_a_lock_that_is_held_elsewhere_is_not_taken_for_ours(site: Site):
     site.sbatch("echo 12")
     with (site.folder / "sbatch.lock").open("w") as held:
@@ -264,6 +310,13 @@ def test_variables_that_are_options_in_disguise_are_kept_from_slurms_programs(si
     told = dict(line.partition("=")[::2] for line in (site.folder / "environment").read_text().splitlines())
     assert {name: value for name, value in told.items() if value == "meddling"} == {"SLURM_CONF": "meddling"}
     assert told["LC_ALL"] == "C"
+
+
+def _once_known(site: Site) -> str | None:
+    try:
+        return site.withdraw()
+    except SchedulerUnavailable:
+        return None
 
 
 def _agent(site: Site) -> str:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import itertools
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -205,6 +207,30 @@ def test_submissions_run_once_and_in_order_through_a_cut_network_and_killed_proc
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
+def test_what_ends_while_the_node_may_not_report_is_told_once_it_may(
+    app: Tenure, product: Product, agent: AgentProcess, tmp_path: Path
+) -> None:
+    go = tmp_path / "go"
+    submission = product.submit(script(tmp_path, f"while [ ! -e {go} ]; do sleep 0.1; done"))
+    product.until(lambda: "running" in product.states(submission), "it runs")
+    principal = node_of(product)["principal"]
+    elsewhere = {"queues": {"short": {}}, "lease_seconds": 60, "principal": "agent:another"}
+
+    app.change_principal(principal, roles=["observer"], reason="A mistake.")
+    go.touch()
+    product.until(lambda: "permission to execute" in (said_of_what_waits(agent) or ""), "its role is not enough")
+    product.client.put(f"/nodes/{NODE}", json=elsewhere).raise_for_status()
+    app.change_principal(principal, roles=["management_node"], reason="Mended, but for the node.")
+    product.until(lambda: "bound to no management node" in (said_of_what_waits(agent) or ""), "it is of no node")
+    assert "parked" not in look(agent.folder / "state").events
+    product.client.put(f"/nodes/{NODE}", json=elsewhere | {"principal": principal}).raise_for_status()
+
+    product.until_done(submission)
+    assert product.states(submission) == ["accepted", "running", "completed"]
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
 def test_two_agents_in_two_folders_never_run_the_same(
     app: Tenure, server: ServerProcess, product: Product, tmp_path: Path
 ) -> None:
@@ -256,6 +282,13 @@ def test_two_agents_in_two_folders_never_run_the_same(
 def node_of(product: Product) -> Mapping[str, Any]:
     found: dict[str, Any] = product.client.get(f"/nodes/{NODE}").json()
     return found
+
+
+def said_of_what_waits(agent: AgentProcess) -> str | None:
+    """What the server answered last to the event that is sent again and again."""
+    with closing(sqlite3.connect(agent.folder / "state" / "agent.sqlite")) as file:
+        row = file.execute("select said from outbox where standing = 'waiting' order by number limit 1").fetchone()
+    return None if row is None else row[0]
 
 
 def waiting(agent: AgentProcess) -> int:

@@ -128,6 +128,26 @@ def test_an_sbatch_that_was_killed_before_it_submitted_is_made_up_for(node: Node
     one_job_each(submission)
 
 
+def test_what_is_canceled_while_an_sbatch_outlives_its_agent_leaves_no_job_behind(
+    node: Node, programs: Programs, tmp_path: Path
+):
+    programs.hold("before")
+    submission = submit(node, tmp_path, "sleep 600")
+    wait_until("sbatch is under way", programs.waits)
+    node.agent.kill()
+    node.server.cancel(submission.id, "not wanted any more")
+
+    node.start_agent()
+    wait_until("the agent waits for it", lambda: "not known yet" in node.agent.tail(), 60, node.agent.tail)
+    assert submission.states() == []
+    programs.release()
+
+    failed = submission.seen("failed")
+    assert failed["error"]["code"] == "CANCELLED", submission.told
+    assert state_of(node.slurm, submission.job()) == "CANCELLED"
+    one_job_each(submission)
+
+
 def test_nothing_is_submitted_while_slurm_does_not_answer(node: Node, programs: Programs, tmp_path: Path):
     socket = node.slurm.site.socket
     before = programs.submissions

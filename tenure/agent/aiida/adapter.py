@@ -108,6 +108,11 @@ class AiidaScheduler:
             )  # where Slurm does not answer, nothing is submitted: AiiDA would pause it in the end
         return self._do(partial(self._submit, job))
 
+    def withdraw(self, job: JobSpec) -> str | None:
+        """Its process, if one was made. What a dead agent asked of the database has come to its end: ``settle_seconds``."""
+        found = self.find([job.key]).get(job.key)
+        return None if found is None else found.job_id
+
     def poll(self, job_ids: Collection[str]) -> dict[str, JobStatus]:
         """One question to AiiDA's database and one to Slurm."""
         found = self._handed_over(self._do(lambda: processes.by_uuid(job_ids)))

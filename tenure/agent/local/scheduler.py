@@ -94,13 +94,19 @@ class LocalScheduler:
             supervisor.write_durably(new / supervisor.JOB, document)
             job_id = str(1 + max((int(name) for name in self._numbers()), default=0))
             new.rename(self._jobs / job_id)
+            # From here on it is there, also where that cannot be made sure of.
+            self._keys[job.key] = job_id
+            self._open[job_id] = document
             supervisor.sync_folder(self._jobs)
         except OSError as error:
             raise _unusable(error) from error
-        self._keys[job.key] = job_id
-        self._open[job_id] = document
         self._begin_what_fits()
         return job_id
+
+    def withdraw(self, job: JobSpec) -> str | None:
+        """Its number, if it was submitted. Nothing is ever under way: see ``settle_seconds``."""
+        self._answers()
+        return self._keys.get(job.key)
 
     def poll(self, job_ids: Collection[str]) -> dict[str, JobStatus]:
         """How these stand, by what their folders hold."""

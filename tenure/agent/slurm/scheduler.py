@@ -81,6 +81,13 @@ class SlurmScheduler:
         self._keys.learn({number: job.key})
         return number
 
+    def withdraw(self, job: JobSpec) -> str | None:
+        """Its number, if it was submitted; None once no ``sbatch`` can submit it any more. Raises SchedulerUnavailable."""
+        number = submission.withdraw(job, self._settings, self._number_of)
+        if number is not None:
+            self._keys.learn({number: job.key})
+        return number
+
     def poll(self, job_ids: Collection[str]) -> dict[str, JobStatus]:
         """How these jobs stand. Raises SchedulerUnavailable where the controller does not answer; where only accounting does
         not, what the controller has forgotten is unknown.

@@ -3,8 +3,8 @@
 An ``sbatch`` goes on when the agent that started it is killed. Therefore it holds a lock in the execution's folder for as
 long as it runs, and writes its answer into files there: a later agent waits for it and reads what it said. Where the answer
 is lost (it was killed, or the controller did not answer it), the job may still appear a little later; it is looked for, and
-looked for again after a while, before another one is submitted. A job that begins says so in the folder, too: it is found
-even when Slurm has forgotten it.
+looked for again after a while, before another one is submitted or a canceled one is given up. A job that begins says so in
+the folder, too: it is found even when Slurm has forgotten it.
 """
 
 from __future__ import annotations
@@ -52,6 +52,19 @@ def submit(job: JobSpec, programs: Programs, settings: SlurmSettings, job_of_key
             raise Rejected(earlier.failure)
         return found
     return earlier.job_id
+
+
+def withdraw(job: JobSpec, settings: SlurmSettings, job_of_key: Callable[[str], str | None]) -> str | None:
+    """The number of the job, if an ``sbatch`` for it has made one; None once it is known that none did, and none is under way.
+
+    Raises SchedulerUnavailable until then. It does not wait for an ``sbatch``: what is to end keeps nothing else waiting.
+    """
+    with _lock(job.folder / _LOCK, 0.0):
+        reply = _reply(job.folder)
+        if reply is not None and reply.outcome is Outcome.TAKEN:
+            return reply.job_id
+        settle_seconds = 0.0 if reply is not None and reply.outcome is Outcome.NOT_TAKEN else settings.settle_seconds
+        return _found(job, job_of_key, settle_seconds)
 
 
 def options(job: JobSpec, settings: SlurmSettings) -> list[str]:
@@ -135,7 +148,7 @@ def _lock(path: Path, seconds: float) -> Iterator[int]:
     try:
         deadline = time.monotonic() + seconds
         while not _taken(handle):
-            if time.monotonic() > deadline:
+            if time.monotonic() >= deadline:
                 raise SchedulerUnavailable("an earlier sbatch for this execution is still under way")
             time.sleep(_LOOK_AGAIN)
         yield handle

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import os
 import time
@@ -14,12 +13,14 @@ from typing import Annotated, Any
 
 import typer
 
-from tenure.agent.execution import Stage
 from tenure.agent.settings import AgentSettings, Kind, load_settings
 from tenure.cli.call import Call, call_of
 from tenure.cli.logs import log_to
-from tenure.model.errors import InvalidRequest
+from tenure.model.errors import Conflict, InvalidRequest
 from tenure.sdk.http.address import Address
+
+#: Seconds between two looks at what is left, and at whether the server knows.
+_DRAIN_LOOK, _HEARD_LOOK = 2.0, 0.2
 
 group = typer.Typer(
     name="agent", help="A management node's agent: takes submissions to its scheduler.", no_args_is_help=True
@@ -128,10 +129,9 @@ def drain(
     call = call_of(context)
     folder = _folder(node, config, state_folder)
     ask(folder, DRAIN, "off" if off else "on")
-    while wait and not off and (left := _left(folder)):
-        call.say(f"{left:,} left.")
-        time.sleep(2.0)
-    call.answer({"draining": not off}, "It takes work again." if off else "It takes nothing new.")
+    running = _drained(call, folder) if wait and not off else True
+    nothing_new = "It takes nothing new." if running else "It takes nothing new when it is started: no agent runs here."
+    call.answer({"draining": not off}, "It takes work again." if off else nothing_new)
 
 
 @group.command()
@@ -153,14 +153,11 @@ def conclude(
     retryable: Annotated[bool, typer.Option("--retryable", help="The same may be tried again.")] = False,
     node: NodeOption = None, config: ConfigOption = None, state_folder: FolderOption = None,
 ) -> None:  # fmt: skip
-    """Say that a job is over of which its scheduler will not tell any more: the execution fails."""
-    from tenure.agent.requests import CONCLUDE, ask
+    """Say that a job is over of which its scheduler will not tell any more, or whose results cannot be kept: it fails."""
+    from tenure.agent.requests import ask_to_conclude
 
     call = call_of(context)
-    if not reason.strip():
-        raise InvalidRequest("The reason is empty.", "Say how it ended, and how you know: it goes into the record.")
-    said = {"execution_id": execution_id, "reason": reason, "retryable": "yes" if retryable else ""}
-    ask(_folder(node, config, state_folder), CONCLUDE, json.dumps(said))
+    ask_to_conclude(_folder(node, config, state_folder), execution_id, reason, retryable=retryable)
     call.answer({"concluding": execution_id}, "The agent reports it as failed.")
 
 
@@ -204,10 +201,15 @@ def _folder(node: str | None, config: Path | None, state_folder: Path | None) ->
     return load_settings(config, **given).folder
 
 
-def _left(folder: Path) -> int:
-    from tenure.agent.looking import look
+def _drained(call: Call, folder: Path) -> bool:
+    """Wait until nothing new can come and nothing is left; whether an agent runs. Raises Conflict where it is to work again."""
+    from tenure.agent.looking import draining
 
-    found = look(folder)
-    return sum(count for stage, count in found.executions.items() if stage != Stage.ENDED) + found.events.get(
-        "waiting", 0
-    )
+    while (found := draining(folder)).left or not found.heard:
+        if not found.asked:
+            raise Conflict(
+                "It is to take work again: somebody asked for that meanwhile.", "Ask for `tenure agent drain` again."
+            )
+        call.say(f"{found.left:,} left." if found.heard else "The server has not heard of it yet.")
+        time.sleep(_DRAIN_LOOK if found.heard else _HEARD_LOOK)
+    return found.running

@@ -11,6 +11,7 @@ from tenure.engine.caller import Caller
 from tenure.model import fact_types as ft
 from tenure.model.decisions.unfolding import Unfolding
 from tenure.model.errors import Conflict, Forbidden, StoreUnavailable, TenureError
+from tenure.model.roles import Permission
 from tenure.remote.engine.effects import Effects
 from tenure.remote.engine.events_log import log_event
 from tenure.remote.engine.remote import Remote, remote_of
@@ -60,7 +61,11 @@ def take_in(caller: Caller, events: Sequence[ExecutionEvent]) -> Op[list[Outcome
     if caller.principal is not None:
         node = yield from storage.node(caller.tenant, principal=caller.principal)
         if node is None:
-            raise Forbidden("You are bound to no management node.", "Ask an admin: tenure node define.")
+            # As a role that is missing: what is wrong is who sends, not the event. Its sender keeps it and sends it again.
+            raise Forbidden(
+                "You are bound to no management node.", "Ask an admin: tenure node define.",
+                permission=str(Permission.EXECUTE),
+            )  # fmt: skip
     outcomes: list[Outcome] = []
     for first in range(0, len(events), CHUNK):
         chunk = events[first : first + CHUNK]
