@@ -12,6 +12,7 @@ from pydantic import ValidationError
 
 from tenure.agent.adapters import scheduler_for
 from tenure.agent.door import Door
+from tenure.agent.durable import try_writing
 from tenure.agent.lock import holder_of
 from tenure.agent.payload.stores import store_of
 from tenure.agent.scheduler import SchedulerUnavailable
@@ -74,10 +75,7 @@ def _state(settings: AgentSettings, running: int | None) -> str:
 
 
 def _writable(settings: AgentSettings) -> str:
-    settings.work_folder.mkdir(parents=True, exist_ok=True, mode=0o750)
-    trial = settings.work_folder / f".check-{uuid.uuid4().hex}"
-    trial.write_bytes(b"check")
-    trial.unlink()
+    try_writing(settings.work_folder)
     return f"{settings.work_folder}; jobs must see it under the same path on every computer that they run on"
 
 

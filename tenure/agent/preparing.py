@@ -53,9 +53,9 @@ class Preparing:
             else:
                 self._postpone(execution, str(error))
         except OSError as error:
-            said = (
-                f"The folder {folder} cannot be written: {error.strerror or error}. Nothing new is taken until it can."
-            )
+            # The same for all that cannot be prepared: the node has one problem, and tells it once.
+            where = self._settings.work_folder
+            said = f"In {where} nothing can be written: {error.strerror or error}. Nothing new is taken until it can."
             self._standing.troubled(DISK, said)
             self._postpone(execution, said)
         else:

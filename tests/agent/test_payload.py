@@ -20,7 +20,7 @@ from tenure.agent.looking import look
 from tenure.agent.payload.inputs import InputRefused, InputUnavailable, fetch, permitted
 from tenure.agent.payload.results import TooMuch, put_results
 from tenure.agent.payload.stores import store_of
-from tenure.agent.settings import RunnerSettings
+from tenure.agent.settings import AgentSettings, RunnerSettings
 from tests.agent.border import Border, script
 from tests.agent.conftest import RunAgent, settings_for
 from tests.agent.making import execution, work
@@ -151,6 +151,70 @@ def test_an_input_that_is_refused_fails_the_execution_and_one_that_comes_late_do
     for execution_id, code in ((gone, "input_unavailable"), (outside, "input_refused")):
         assert border.states(execution_id) == ["accepted", "failed"]
         assert border.last(execution_id).error.code == code  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(
+    ("uri", "kind"),
+    [
+        ("file:///tmp/" + "a" * 300, InputRefused), ("file://{folder}/loop", InputRefused),
+        ("file://{folder}", InputRefused), ("file:///proc/self/mem", InputUnavailable),
+        ("file://{folder}/none", InputUnavailable), ("file://{folder}/in.sh/none", InputUnavailable),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_read_is_the_inputs_doing_and_not_the_disks(
+    tmp_path: Path, uri: str, kind: type[Exception]
+) -> None:
+    (tmp_path / "loop").symlink_to("loop")
+    (tmp_path / "in.sh").write_text("true\n")
+    with pytest.raises(kind):
+        fetch(uri.format(folder=tmp_path), tmp_path / "input", RunnerSettings())
+
+
+def test_an_input_that_the_disk_does_not_take_leaves_nothing_on_it(tmp_path: Path) -> None:
+    folder = tmp_path / "work"
+    folder.mkdir()
+    (folder / ".input.new").symlink_to("/dev/full")
+    with pytest.raises(OSError, match="No space left"):
+        fetch(script(tmp_path, "true"), folder / "input", RunnerSettings())
+    assert list(folder.iterdir()) == []
+
+
+def test_an_input_that_cannot_be_read_keeps_no_other_work_waiting(
+    border: Border, running: RunAgent, tmp_path: Path
+) -> None:
+    settings = settings_for(tmp_path, border.url, runner={"fetch_seconds": 0.5})
+    unreadable, too_long = border.submit("file:///proc/self/mem"), border.submit("file:///tmp/" + "a" * 300)
+    with running(settings):
+        border.wait_for_end(unreadable, too_long)
+        fine = border.submit(script(tmp_path, "true"))
+        border.wait_for_end(fine)
+    assert border.states(fine) == ["accepted", "running", "completed"]
+    errors = [border.last(each).error for each in (unreadable, too_long)]
+    assert [(error.code, error.retryable) for error in errors if error] == [
+        ("input_unavailable", True), ("input_refused", False),
+    ]  # fmt: skip
+    assert all(poll.accepting > 0 and poll.scheduler_problem is None for poll in border.polls)
+
+
+def test_a_disk_that_takes_files_again_is_found_though_nothing_is_left_to_prepare(
+    border: Border, running: RunAgent, settings: AgentSettings, tmp_path: Path
+) -> None:
+    settings.folder.mkdir()
+    settings.work_folder.write_text("where a folder should be")
+    waits = border.submit(script(tmp_path, "true"))
+    with running():
+        border.wait(lambda: bool(border.polls and border.polls[-1].scheduler_problem), "the server hears of it")
+        assert "nothing can be written" in (border.polls[-1].scheduler_problem or "")
+        assert border.polls[-1].accepting == 0
+        assert look(settings.folder).in_the_way == "see problems"
+        border.cancel(waits)
+        border.wait_for_end(waits)
+        settings.work_folder.unlink()
+        fine = border.submit(script(tmp_path, "true"))
+        border.wait_for_end(fine)
+        assert look(settings.folder).in_the_way is None
+    assert border.states(fine) == ["accepted", "running", "completed"]
+    assert look(settings.folder).in_the_way == "it does not run"
 
 
 def test_an_input_that_never_comes_fails_after_a_while_and_may_be_tried_again(

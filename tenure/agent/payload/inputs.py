@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import os
 import posixpath
+import stat
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import BinaryIO
@@ -21,6 +24,8 @@ _PIECE = 1 << 20
 _REDIRECTS = 5
 _TIMEOUT = httpx.Timeout(30.0, connect=10.0)
 _GONE = frozenset({400, 401, 403, 404, 405, 410, 414, 451})
+#: What a path can be that names no file, today or later.
+_NEVER = frozenset({errno.ENAMETOOLONG, errno.ELOOP, errno.EISDIR})
 
 
 class InputRefused(Exception):
@@ -42,26 +47,30 @@ class Interrupted(Exception):
 def fetch(uri: str, target: Path, settings: RunnerSettings, stopping: Callable[[], bool] = lambda: False) -> None:
     """Bring the input to ``target``, which is there whole or not at all.
 
-    Raises InputRefused, InputUnavailable, Interrupted, and OSError where the node's disk does not take it.
+    Raises InputRefused, InputUnavailable, Interrupted, and OSError where the node's disk does not take it, and only then.
     """
     limit = settings.max_input_mib * 2**20
     new = target.with_name(f".{target.name}.new")
     size = 0
-    with new.open("wb") as out:
-        for piece in _pieces(uri, settings):
-            size += len(piece)
-            if size > limit:
-                new.unlink()
-                raise InputRefused(
-                    "input_too_large",
-                    f"The input {uri} is larger than {settings.max_input_mib:,} MiB, this node's limit.",
-                )
-            if stopping():
-                raise Interrupted
-            out.write(piece)
-        out.flush()
-        os.fsync(out.fileno())
-    new.replace(target)
+    try:
+        with new.open("wb") as out:
+            for piece in _read(uri, settings):
+                size += len(piece)
+                if size > limit:
+                    raise InputRefused(
+                        "input_too_large",
+                        f"The input {uri} is larger than {settings.max_input_mib:,} MiB, this node's limit.",
+                    )
+                if stopping():
+                    raise Interrupted
+                out.write(piece)
+            out.flush()
+            os.fsync(out.fileno())
+        new.replace(target)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            new.unlink(missing_ok=True)  # half of an input would go on filling the disk that it did not fit on
+        raise
     sync_folder(target.parent)
 
 
@@ -85,6 +94,15 @@ def _below(place: tuple[str, str, str], prefix: tuple[str, str, str]) -> bool:
         return False
     folder = prefix[2].rstrip("/")
     return place[2] == folder or place[2].startswith(f"{folder}/")
+
+
+def _read(uri: str, settings: RunnerSettings) -> Iterator[bytes]:
+    """The pieces of an input. An OSError of its place is not one of the node's disk, which ``fetch`` leaves as it is."""
+    try:
+        yield from _pieces(uri, settings)
+    except OSError as error:
+        said = f"{uri} cannot be read: {error.strerror or error}."
+        raise (InputRefused("input_refused", said) if error.errno in _NEVER else InputUnavailable(said)) from error
 
 
 def _pieces(uri: str, settings: RunnerSettings) -> Iterator[bytes]:
@@ -113,14 +131,12 @@ def _from_file(uri: str) -> Iterator[bytes]:
         )
     path = Path(unquote(parts.path))
     try:
-        if not path.is_file():
-            if path.exists():
-                raise InputRefused("input_refused", f"{path} is no file.")
-            raise InputUnavailable(f"There is no file {path} on this node.")
-        with path.open("rb") as file:
-            yield from _read(file)
-    except PermissionError as error:
-        raise InputUnavailable(f"{path} cannot be read: {error.strerror}.") from error
+        if not stat.S_ISREG(path.stat().st_mode):  # before it is opened: a pipe would wait, a device may do anything
+            raise InputRefused("input_refused", f"{path} is no file.")
+    except FileNotFoundError:
+        raise InputUnavailable(f"There is no file {path} on this node.") from None
+    with path.open("rb") as file:
+        yield from _pieces_of(file)
 
 
 def _from_http(uri: str, settings: RunnerSettings) -> Iterator[bytes]:
@@ -154,7 +170,7 @@ def _from_elsewhere(uri: str) -> Iterator[bytes]:
     try:
         filesystem, path = filesystem_of(uri)
         with opened(filesystem, path, "rb") as file:
-            yield from _read(file)
+            yield from _pieces_of(file)
     except AdapterMissing as error:
         raise InputRefused("input_refused", str(error)) from error
     except GeneratorExit:
@@ -163,6 +179,6 @@ def _from_elsewhere(uri: str) -> Iterator[bytes]:
         raise InputUnavailable(f"{uri} did not come: {type(error).__name__} {error}".rstrip()) from error
 
 
-def _read(file: BinaryIO) -> Iterator[bytes]:
+def _pieces_of(file: BinaryIO) -> Iterator[bytes]:
     while piece := file.read(_PIECE):
         yield piece
