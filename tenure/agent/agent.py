@@ -32,6 +32,7 @@ from tenure.agent.requests import Requests
 from tenure.agent.scheduler import Scheduler
 from tenure.agent.scheduling import Scheduling
 from tenure.agent.sender import Sender
+from tenure.agent.sentences import reason_of
 from tenure.agent.settings import AgentSettings
 from tenure.agent.standing import DISK, RUNG, SCHEDULER, STATE, Standing
 from tenure.agent.store.store import Store
@@ -176,8 +177,8 @@ class Agent:
                 self._standing.troubled(STATE, str(error))
                 self._stop.wait(_AFTER_A_DEFECT)
                 continue
-            except Exception:
-                LOG.exception("This is a defect; it is tried again. Jobs are not affected.")
+            except Exception as error:
+                LOG.exception("This is a defect (%s); it is tried again. Jobs are not affected.", reason_of(error))
                 self._stop.wait(_AFTER_A_DEFECT)
                 continue
             if not self._stop.is_set():

@@ -13,6 +13,7 @@ from tenure.agent.payload.inputs import Interrupted
 from tenure.agent.payload.results import TooMuch, put_results
 from tenure.agent.payload.stores import store_of
 from tenure.agent.script import folder_of
+from tenure.agent.sentences import failure_with
 from tenure.agent.settings import AgentSettings
 from tenure.agent.store.store import Store
 from tenure.agent.telling import tell
@@ -43,7 +44,7 @@ class Collecting:
         except Interrupted:
             return
         except TooMuch as error:
-            failure = Failure(code="results_too_large", message=str(error), retryable=False)
+            failure = failure_with(code="results_too_large", message=str(error), retryable=False)
             self._change(execution, lambda each, now: progress.collected(_failed(each, failure), None, now))
             tell(execution, "%s", error, level=logging.WARNING)
         except Exception as error:  # whatever a payload store raises

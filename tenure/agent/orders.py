@@ -14,6 +14,7 @@ from tenure.agent.door import Door
 from tenure.agent.errors import AnotherAgent, StateFolderUnusable, Superseded
 from tenure.agent.execution import WITH_JOB
 from tenure.agent.lease import NodeLease
+from tenure.agent.sentences import sentence
 from tenure.agent.settings import AgentSettings
 from tenure.agent.standing import DISK, SCHEDULER, SERVER, STATE, Standing
 from tenure.agent.store.store import Store
@@ -114,7 +115,7 @@ class Orders:
             holding=tuple((ids + self._store.owing())[:_MOST_TOLD]),
             canceling=tuple((canceling + sorted(self._unknown))[:_MOST_TOLD]), draining=self._standing.draining,
             scheduler=self._standing.scheduler_name,
-            scheduler_problem=next((trouble.replace("\0", "")[:2000] for trouble in troubles if trouble), None),
+            scheduler_problem=next((sentence(trouble) for trouble in troubles if trouble), None),
         )  # fmt: skip
 
     def _obey(self, orders: NodeOrders) -> bool:

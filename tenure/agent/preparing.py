@@ -9,6 +9,7 @@ from tenure.agent.backoff import pause_after
 from tenure.agent.execution import Execution, Stage
 from tenure.agent.payload.inputs import InputRefused, InputUnavailable, Interrupted, fetch
 from tenure.agent.script import INPUT, folder_of, too_much, write_script
+from tenure.agent.sentences import failure_with
 from tenure.agent.settings import AgentSettings
 from tenure.agent.standing import DISK, Standing
 from tenure.agent.store.store import Store
@@ -49,7 +50,7 @@ class Preparing:
             now = self._clock()
             if now - execution.received_at >= self._settings.runner.fetch_seconds:
                 said = f"Its input could not be had for {self._settings.runner.fetch_seconds:,.0f} s. {error}"
-                self._give_up(execution, Failure(code="input_unavailable", message=said[:2000], retryable=True))
+                self._give_up(execution, failure_with(code="input_unavailable", message=said, retryable=True))
             else:
                 self._postpone(execution, str(error))
         except OSError as error:
@@ -67,7 +68,7 @@ class Preparing:
         if bucket is None or bucket in self._settings.results.buckets:
             return None
         said = f"This node knows no bucket {bucket}: see [results.buckets] in its settings."
-        return Failure(code="bucket_unknown", message=said, retryable=False)
+        return failure_with(code="bucket_unknown", message=said, retryable=False)
 
     def _give_up(self, execution: Execution, failure: Failure) -> None:
         now = self._clock()

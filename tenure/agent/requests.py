@@ -10,12 +10,12 @@ from pathlib import Path
 
 from tenure.agent import progress
 from tenure.agent.errors import NoAgentHere
+from tenure.agent.sentences import failure_with
 from tenure.agent.standing import DRAINING, Standing
 from tenure.agent.store.opening import FILE
 from tenure.agent.store.rows import Request
 from tenure.agent.store.store import Store
 from tenure.agent.telling import LOG, tell
-from tenure.remote.model.fields import Failure
 
 DRAIN, RESEND, CONCLUDE = "drain", "resend", "conclude"
 
@@ -60,7 +60,7 @@ class Requests:
 
     def _conclude(self, said: dict[str, str]) -> None:
         now = self._clock()
-        failure = Failure(code="concluded", message=said["reason"], retryable=bool(said.get("retryable")))
+        failure = failure_with(code="concluded", message=said["reason"], retryable=bool(said.get("retryable")))
         before = self._store.execution(said["execution_id"])
         after = self._store.change(said["execution_id"], lambda each: progress.concluded(each, failure, now), now)
         if after is None or before is None:

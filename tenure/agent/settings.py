@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
-from urllib.parse import quote
+from urllib.parse import quote, urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, field_validator
 
@@ -47,6 +47,13 @@ class RunnerSettings(_Section):
     fetch_seconds: Seconds = 600.0
     """For how long fetching is tried again before the execution fails."""
     environment: dict[str, str] = Field(default_factory=dict)
+
+    @field_validator("inputs")
+    @classmethod
+    def _prefixes(cls, given: tuple[str, ...]) -> tuple[str, ...]:
+        for prefix in given:
+            urlsplit(prefix)  # raises ValueError
+        return given
 
     @field_validator("environment")
     @classmethod

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 from tenure.agent.execution import Execution, Stage
+from tenure.agent.sentences import reason_of
 from tenure.agent.store.store import Store
 from tenure.agent.telling import LOG
 from tenure.model.errors import TenureError
@@ -59,8 +60,10 @@ class Workshop:
         except TenureError as error:  # the agent's own file cannot be written
             LOG.error("%s", error)
             self._resting[execution.execution_id] = time.monotonic() + _AFTER_A_DEFECT
-        except Exception:
-            LOG.exception("Execution %s could not be taken on; it is tried again.", execution.execution_id)
+        except Exception as error:
+            LOG.exception(
+                "Execution %s could not be taken on (%s); it is tried again.", execution.execution_id, reason_of(error)
+            )
             self._resting[execution.execution_id] = time.monotonic() + _AFTER_A_DEFECT
         finally:
             with self._lock:

@@ -15,12 +15,14 @@ from typing import Any
 import pytest
 
 from tenure.agent.durable import folder_name
+from tenure.agent.errors import InvalidSettings
 from tenure.agent.execution import JobOutcome, Stage
 from tenure.agent.looking import look
 from tenure.agent.payload.inputs import InputRefused, InputUnavailable, fetch, permitted
 from tenure.agent.payload.results import TooMuch, put_results
 from tenure.agent.payload.stores import store_of
 from tenure.agent.settings import AgentSettings, RunnerSettings
+from tenure.remote.model.fields import PayloadRef
 from tests.agent.border import Border, script
 from tests.agent.conftest import RunAgent, settings_for
 from tests.agent.making import execution, work
@@ -130,6 +132,11 @@ def test_inputs_come_from_where_the_site_lets_them(uri: str, fine: bool) -> None
     assert permitted(uri, ())
 
 
+def test_a_place_of_inputs_that_is_no_uri_is_refused_by_name(tmp_path: Path) -> None:
+    with pytest.raises(InvalidSettings, match=r"runner\.inputs"):
+        settings_for(tmp_path, "http://127.0.0.1:1", runner={"inputs": ["http://[/x"]})
+
+
 def test_a_link_out_of_the_permitted_folder_is_not_followed(tmp_path: Path) -> None:
     (tmp_path / "in").mkdir()
     (tmp_path / "secret").write_text("no")
@@ -168,6 +175,41 @@ def test_what_cannot_be_read_is_the_inputs_doing_and_not_the_disks(
     (tmp_path / "in.sh").write_text("true\n")
     with pytest.raises(kind):
         fetch(uri.format(folder=tmp_path), tmp_path / "input", RunnerSettings())
+
+
+@pytest.mark.parametrize(
+    ("uri", "bucket", "code"),
+    [
+        ("http://[/x", None, "input_refused"), ("file:///%00", None, "input_refused"),
+        ("http://127.0.0.1:1/" + "a" * 1970, None, "input_refused"), ("file:///in.sh", "b" * 1990, "bucket_unknown"),
+    ],
+)  # fmt: skip
+def test_whatever_an_order_says_that_cannot_be_the_execution_fails_and_says_why(
+    border: Border, running: RunAgent, tmp_path: Path, uri: str, bucket: str | None, code: str
+) -> None:
+    settings = settings_for(tmp_path, border.url, runner={"inputs": ["file:///", "https://[::1]/"]})
+    execution_id = border.submit(uri)
+    payload = PayloadRef(input_uri=uri, artifact_bucket=bucket)
+    border.work[execution_id] = border.work[execution_id].model_copy(update={"payload_ref": payload})
+    with running(settings):
+        border.wait_for_end(execution_id, seconds=10)
+    assert border.states(execution_id) == ["accepted", "failed"]
+    assert border.last(execution_id).error.code == code  # type: ignore[union-attr]
+
+
+def test_a_defect_for_one_execution_is_told_with_its_reason(
+    border: Border, running: RunAgent, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def broken(*_: object) -> None:
+        raise ZeroDivisionError("a defect")
+
+    monkeypatch.setattr("tenure.agent.preparing.too_much", broken)
+    execution_id = border.submit(script(tmp_path, "true"))
+    with running():
+        border.wait(lambda: "could not be taken on" in caplog.text, "it is told")
+    said = next(record.getMessage() for record in caplog.records if "could not be taken on" in record.getMessage())
+    assert execution_id in said
+    assert "ZeroDivisionError: a defect" in said
 
 
 def test_an_input_that_the_disk_does_not_take_leaves_nothing_on_it(tmp_path: Path) -> None:

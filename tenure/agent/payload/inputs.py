@@ -17,8 +17,8 @@ import httpx
 from tenure.agent.durable import sync_folder
 from tenure.agent.errors import AdapterMissing
 from tenure.agent.payload.filesystem import filesystem_of, opened
+from tenure.agent.sentences import failure_with
 from tenure.agent.settings import RunnerSettings
-from tenure.remote.model.fields import Failure
 
 _PIECE = 1 << 20
 _REDIRECTS = 5
@@ -33,7 +33,7 @@ class InputRefused(Exception):
 
     def __init__(self, code: str, message: str) -> None:
         super().__init__(message)
-        self.failure = Failure(code=code, message=message, retryable=False)
+        self.failure = failure_with(code=code, message=message, retryable=False)
 
 
 class InputUnavailable(Exception):
@@ -103,6 +103,8 @@ def _read(uri: str, settings: RunnerSettings) -> Iterator[bytes]:
     except OSError as error:
         said = f"{uri} cannot be read: {error.strerror or error}."
         raise (InputRefused("input_refused", said) if error.errno in _NEVER else InputUnavailable(said)) from error
+    except ValueError as error:  # of a URI that is none, or of a path that no file can have
+        raise InputRefused("input_refused", f"This names no input: {error}. It is {uri}") from error
 
 
 def _pieces(uri: str, settings: RunnerSettings) -> Iterator[bytes]:
