@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 
 from tenure.agent import progress
@@ -10,13 +11,24 @@ from tenure.agent.execution import Execution, Stage
 from tenure.agent.payload.inputs import InputRefused, InputUnavailable, Interrupted, fetch
 from tenure.agent.script import INPUT, folder_of, too_much, write_script
 from tenure.agent.sentences import failure_with
-from tenure.agent.settings import AgentSettings
+from tenure.agent.settings import AgentSettings, RunnerSettings
 from tenure.agent.standing import DISK, Standing
 from tenure.agent.store.store import Store
 from tenure.agent.telling import tell
 from tenure.remote.model.fields import Failure
 
 _FIRST, _LONGEST = 1.0, 60.0
+_LEAST_SECONDS = 10.0
+_LOOK_SECONDS = 0.5
+
+
+def fetched_until(execution: Execution, settings: RunnerSettings, now: float) -> float:
+    """When a try that begins now has taken too long. The first one has all of the time, since it may have waited for its
+    turn behind others; a later one has what is left, and a moment in any case: the agent may have been away.
+    """
+    if execution.attempts == 0:
+        return now + settings.fetch_seconds
+    return max(execution.received_at + settings.fetch_seconds, now + min(settings.fetch_seconds, _LEAST_SECONDS))
 
 
 class Preparing:
@@ -40,7 +52,7 @@ class Preparing:
         try:
             folder.mkdir(parents=True, exist_ok=True, mode=0o750)
             if not (folder / INPUT).exists():
-                fetch(work.payload_ref.input_uri, folder / INPUT, self._settings.runner, self._stopping)
+                fetch(work.payload_ref.input_uri, folder / INPUT, self._settings.runner, self._heed(execution))
             write_script(self._settings, work)
         except Interrupted:
             return
@@ -63,6 +75,24 @@ class Preparing:
             self._standing.fine(DISK)
             now = self._clock()
             self._store.change(work.execution_id, lambda each: progress.prepared(each, now), now)
+
+    def _heed(self, execution: Execution) -> Callable[[], None]:
+        """What breaks a fetch off: its time is up, the agent stops, or the execution has ended (somebody canceled it)."""
+        until, looked = fetched_until(execution, self._settings.runner, self._clock()), time.monotonic()
+
+        def heed() -> None:
+            nonlocal looked
+            if self._stopping():
+                raise Interrupted
+            if self._clock() >= until:
+                raise InputUnavailable("It was still coming.")
+            if time.monotonic() - looked >= _LOOK_SECONDS:  # many small pieces are not as many questions
+                looked = time.monotonic()
+                now = self._store.execution(execution.execution_id)
+                if now is None or now.stage is not Stage.RECEIVED:
+                    raise Interrupted
+
+        return heed
 
     def _unknown_bucket(self, bucket: str | None) -> Failure | None:
         if bucket is None or bucket in self._settings.results.buckets:

@@ -45,7 +45,7 @@ class RunnerSettings(_Section):
     """Where inputs may come from: prefixes of URIs. Nothing listed: from anywhere."""
     max_input_mib: int = Field(default=1024, ge=1)
     fetch_seconds: Seconds = 600.0
-    """For how long fetching is tried again before the execution fails."""
+    """For how long an input may be on its way, all tries together, before the execution fails."""
     environment: dict[str, str] = Field(default_factory=dict)
 
     @field_validator("inputs")

@@ -5,9 +5,12 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import socketserver
 import subprocess
 import threading
 from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -18,14 +21,15 @@ from tenure.agent.durable import folder_name
 from tenure.agent.errors import InvalidSettings
 from tenure.agent.execution import JobOutcome, Stage
 from tenure.agent.looking import look
-from tenure.agent.payload.inputs import InputRefused, InputUnavailable, fetch, permitted
+from tenure.agent.payload.inputs import InputRefused, InputUnavailable, Interrupted, fetch, permitted
 from tenure.agent.payload.results import TooMuch, put_results
 from tenure.agent.payload.stores import store_of
+from tenure.agent.preparing import fetched_until
 from tenure.agent.settings import AgentSettings, RunnerSettings
 from tenure.remote.model.fields import PayloadRef
 from tests.agent.border import Border, script
 from tests.agent.conftest import RunAgent, settings_for
-from tests.agent.making import execution, work
+from tests.agent.making import NOW, execution, work
 from tests.agent.test_agent import path_of
 
 
@@ -269,6 +273,89 @@ def test_an_input_that_never_comes_fails_after_a_while_and_may_be_tried_again(
     error = border.last(execution_id).error
     assert error is not None
     assert (error.code, error.retryable) == ("input_unavailable", True)
+
+
+@contextmanager
+def drop_by_drop(head: bytes) -> Iterator[tuple[str, list[int]]]:
+    """A server that begins to answer, and then sends a byte now and then: its URL, and how many it has begun to answer."""
+    over, begun = threading.Event(), []
+
+    class Slow(socketserver.BaseRequestHandler):
+        def handle(self) -> None:
+            self.request.recv(65536)
+            begun.append(1)
+            with suppress(OSError):
+                self.request.sendall(head)
+                while not over.wait(0.1):
+                    self.request.sendall(b"x")
+
+    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Slow) as server:
+        server.daemon_threads = True
+        threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
+        try:
+            yield f"http://127.0.0.1:{server.server_address[1]}/", begun
+        finally:
+            over.set()
+            server.shutdown()
+
+
+_WITHIN = pytest.mark.parametrize(
+    "head", [b"HTTP/1.1 200 OK\r\n\r\n", b"HTTP/1.1 200 OK\r\nx-slow: ", b""], ids=["body", "headers", "status"]
+)
+
+
+@_WITHIN
+def test_a_fetch_is_broken_off_wherever_it_waits(tmp_path: Path, head: bytes) -> None:
+    """And at once, whatever comes meanwhile: bytes come all the time."""
+    with drop_by_drop(head) as (url, begun):
+
+        def heed() -> None:
+            if begun:
+                raise Interrupted
+
+        with pytest.raises(Interrupted):
+            fetch(url, tmp_path / "input", RunnerSettings(), heed)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_inputs_that_come_slowly_keep_others_waiting_for_no_longer_than_fetch_seconds(
+    border: Border, running: RunAgent, tmp_path: Path
+) -> None:
+    settings = settings_for(tmp_path, border.url, runner={"fetch_seconds": 1.0})
+    with drop_by_drop(b"HTTP/1.1 200 OK\r\n\r\n") as (url, _):
+        slow = [border.submit(url) for _ in range(4)]
+        with running(settings):
+            border.wait(lambda: border.held >= set(slow), "the node has them")
+            fine = border.submit(script(tmp_path, "true"))
+            border.wait_for_end(fine, *slow, seconds=20)
+    assert border.states(fine) == ["accepted", "running", "completed"]
+    for each in slow:
+        error = border.last(each).error
+        assert error is not None
+        assert (error.code, error.retryable) == ("input_unavailable", True)
+        assert "1 s" in error.message
+
+
+def test_what_is_canceled_is_fetched_no_longer(border: Border, running: RunAgent, tmp_path: Path) -> None:
+    with drop_by_drop(b"HTTP/1.1 200 OK\r\n\r\n") as (url, begun):
+        slow = [border.submit(url) for _ in range(4)]
+        with running():
+            border.wait(lambda: len(begun) == 4, "all are fetched")
+            fine = border.submit(script(tmp_path, "true"))
+            for each in slow:
+                border.cancel(each)
+            border.wait_for_end(fine, *slow, seconds=20)
+    assert [border.last(each).error.code for each in slow] == ["canceled"] * 4  # type: ignore[union-attr]
+
+
+def test_a_first_try_has_all_of_its_time_however_long_it_waited_for_its_turn(tmp_path: Path) -> None:
+    """And a later one what is left of it."""
+    settings = settings_for(tmp_path, "http://127.0.0.1:1", runner={"fetch_seconds": 100.0})
+    one = execution(received_at=NOW - 1000)
+
+    assert fetched_until(one, settings.runner, NOW) == NOW + 100
+    assert fetched_until(replace(one, attempts=1, received_at=NOW - 60), settings.runner, NOW) == NOW + 40
+    assert fetched_until(replace(one, attempts=1), settings.runner, NOW) == NOW + 10
 
 
 def test_the_sites_own_command_runs_with_its_environment(border: Border, running: RunAgent, tmp_path: Path) -> None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import errno
 import os
 import posixpath
 import stat
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncGenerator, Callable, Generator, Iterator
 from pathlib import Path
 from typing import BinaryIO
 from urllib.parse import unquote, urlsplit
@@ -22,6 +23,7 @@ from tenure.agent.settings import RunnerSettings
 
 _PIECE = 1 << 20
 _REDIRECTS = 5
+_HEED_SECONDS = 0.2
 _TIMEOUT = httpx.Timeout(30.0, connect=10.0)
 _GONE = frozenset({400, 401, 403, 404, 405, 410, 414, 451})
 #: What a path can be that names no file, today or later.
@@ -41,28 +43,28 @@ class InputUnavailable(Exception):
 
 
 class Interrupted(Exception):
-    """The agent stops."""
+    """The agent stops, or nobody wants it any more."""
 
 
-def fetch(uri: str, target: Path, settings: RunnerSettings, stopping: Callable[[], bool] = lambda: False) -> None:
+def fetch(uri: str, target: Path, settings: RunnerSettings, heed: Callable[[], None] = lambda: None) -> None:
     """Bring the input to ``target``, which is there whole or not at all.
 
+    ``heed`` is called at each piece, and over HTTP also while none comes: what it raises breaks off, Interrupted or another.
     Raises InputRefused, InputUnavailable, Interrupted, and OSError where the node's disk does not take it, and only then.
     """
     limit = settings.max_input_mib * 2**20
     new = target.with_name(f".{target.name}.new")
     size = 0
     try:
-        with new.open("wb") as out:
-            for piece in _read(uri, settings):
+        with new.open("wb") as out, contextlib.closing(_read(uri, settings, heed)) as pieces:
+            for piece in pieces:
                 size += len(piece)
                 if size > limit:
                     raise InputRefused(
                         "input_too_large",
                         f"The input {uri} is larger than {settings.max_input_mib:,} MiB, this node's limit.",
                     )
-                if stopping():
-                    raise Interrupted
+                heed()
                 out.write(piece)
             out.flush()
             os.fsync(out.fileno())
@@ -96,10 +98,10 @@ def _below(place: tuple[str, str, str], prefix: tuple[str, str, str]) -> bool:
     return place[2] == folder or place[2].startswith(f"{folder}/")
 
 
-def _read(uri: str, settings: RunnerSettings) -> Iterator[bytes]:
+def _read(uri: str, settings: RunnerSettings, heed: Callable[[], None]) -> Generator[bytes, None, None]:
     """The pieces of an input. An OSError of its place is not one of the node's disk, which ``fetch`` leaves as it is."""
     try:
-        yield from _pieces(uri, settings)
+        yield from _pieces(uri, settings, heed)
     except OSError as error:
         said = f"{uri} cannot be read: {error.strerror or error}."
         raise (InputRefused("input_refused", said) if error.errno in _NEVER else InputUnavailable(said)) from error
@@ -107,13 +109,13 @@ def _read(uri: str, settings: RunnerSettings) -> Iterator[bytes]:
         raise InputRefused("input_refused", f"This names no input: {error}. It is {uri}") from error
 
 
-def _pieces(uri: str, settings: RunnerSettings) -> Iterator[bytes]:
+def _pieces(uri: str, settings: RunnerSettings, heed: Callable[[], None]) -> Iterator[bytes]:
     _check(uri, settings)
     scheme = urlsplit(uri).scheme.lower()
     if scheme in ("", "file"):
         yield from _from_file(uri)
     elif scheme in ("http", "https"):
-        yield from _from_http(uri, settings)
+        yield from _from_http(uri, settings, heed)
     else:
         yield from _from_elsewhere(uri)
 
@@ -141,13 +143,40 @@ def _from_file(uri: str) -> Iterator[bytes]:
         yield from _pieces_of(file)
 
 
-def _from_http(uri: str, settings: RunnerSettings) -> Iterator[bytes]:
+def _from_http(uri: str, settings: RunnerSettings, heed: Callable[[], None]) -> Iterator[bytes]:
+    """Driven by an event loop of its own: only there can it be left wherever it waits, be it in the middle of a header."""
+    pieces = _over_http(uri, settings)
+    with asyncio.Runner() as runner:
+        try:
+            while piece := runner.run(_next(pieces, heed)):
+                yield piece
+        finally:
+            runner.run(pieces.aclose())
+
+
+async def _next(pieces: AsyncGenerator[bytes, None], heed: Callable[[], None]) -> bytes:
+    """The next piece; an empty one after the last."""
+    coming = asyncio.ensure_future(anext(pieces, b""))
     try:
-        with httpx.Client(timeout=_TIMEOUT, follow_redirects=False) as client:
+        while not coming.done():
+            await asyncio.wait({coming}, timeout=_HEED_SECONDS)
+            heed()
+        return coming.result()
+    finally:
+        if not coming.done():
+            coming.cancel()
+            await asyncio.wait({coming})
+
+
+async def _over_http(uri: str, settings: RunnerSettings) -> AsyncGenerator[bytes, None]:
+    try:
+        async with httpx.AsyncClient(timeout=_TIMEOUT, follow_redirects=False) as client:
             for _ in range(_REDIRECTS):
-                with client.stream("GET", uri) as response:
+                async with client.stream("GET", uri) as response:
                     if not response.has_redirect_location:
-                        yield from _answered(uri, response)
+                        _check_answer(uri, response)
+                        async for piece in response.aiter_bytes():  # as they come: nothing waits for a whole piece
+                            yield piece
                         return
                     uri = str(response.url.join(response.headers["location"]))
                 if urlsplit(uri).scheme not in ("http", "https"):
@@ -160,12 +189,11 @@ def _from_http(uri: str, settings: RunnerSettings) -> Iterator[bytes]:
     )
 
 
-def _answered(uri: str, response: httpx.Response) -> Iterator[bytes]:
+def _check_answer(uri: str, response: httpx.Response) -> None:
     if response.status_code in _GONE:
         raise InputRefused("input_unavailable", f"{uri} cannot be had: its server answered {response.status_code}.")
     if not response.is_success:
         raise InputUnavailable(f"{uri} did not come: its server answered {response.status_code}.")
-    yield from response.iter_bytes(_PIECE)
 
 
 def _from_elsewhere(uri: str) -> Iterator[bytes]:
