@@ -36,7 +36,7 @@ from tenure.agent.sentences import reason_of
 from tenure.agent.settings import AgentSettings
 from tenure.agent.standing import DISK, RUNG, SCHEDULER, STATE, Standing
 from tenure.agent.store.store import Store
-from tenure.agent.telling import LOG
+from tenure.agent.telling import LOG, tell_defect
 from tenure.agent.workshop import Workshop
 from tenure.model.errors import TenureError
 from tenure.sdk.http.address import Address
@@ -178,7 +178,7 @@ class Agent:
                 self._stop.wait(_AFTER_A_DEFECT)
                 continue
             except Exception as error:
-                LOG.exception("This is a defect (%s); it is tried again. Jobs are not affected.", reason_of(error))
+                tell_defect(error, "This is a defect (%s); it is tried again. Jobs are not affected.", reason_of(error))
                 self._stop.wait(_AFTER_A_DEFECT)
                 continue
             if not self._stop.is_set():

@@ -16,9 +16,11 @@ from tenure.agent.durable import try_writing
 from tenure.agent.lock import holder_of
 from tenure.agent.payload.stores import store_of
 from tenure.agent.scheduler import SchedulerUnavailable
+from tenure.agent.sentences import reason_of
 from tenure.agent.settings import AgentSettings
 from tenure.agent.store.opening import FILE
 from tenure.agent.store.store import Store
+from tenure.agent.uris import shown
 from tenure.model.errors import Forbidden, TenureError
 from tenure.remote.model.fields import ResultRef
 from tenure.sdk.http.address import Address
@@ -60,7 +62,7 @@ def _try(what: str, look: Callable[[], str]) -> Finding:
         return Finding(what, False, f"{error.filename or ''}: {error.strerror or error}".lstrip(": "),
                        "Make it, and give it to the agent's user.")  # fmt: skip
     except Exception as error:  # whatever a payload store raises
-        return Finding(what, False, f"{type(error).__name__}: {error}", "See the documentation of that store.")
+        return Finding(what, False, reason_of(error), "See the documentation of that store.")
 
 
 def _state(settings: AgentSettings, running: int | None) -> str:
@@ -85,7 +87,7 @@ def _payload(where: str) -> str:
         file.write(b"check")
     store.remove(name)
     ResultRef(output_uri=store.uri(name))  # what the server is told must be a URI
-    return f"{where} takes files"
+    return f"{shown(where)} takes files"
 
 
 def _scheduler(settings: AgentSettings, running: int | None) -> str:

@@ -15,6 +15,7 @@ from tenure.agent.settings import AgentSettings, RunnerSettings
 from tenure.agent.standing import DISK, Standing
 from tenure.agent.store.store import Store
 from tenure.agent.telling import tell
+from tenure.agent.uris import shown
 from tenure.remote.model.fields import Failure
 
 _FIRST, _LONGEST = 1.0, 60.0
@@ -97,7 +98,7 @@ class Preparing:
     def _unknown_bucket(self, bucket: str | None) -> Failure | None:
         if bucket is None or bucket in self._settings.results.buckets:
             return None
-        said = f"This node knows no bucket {bucket}: see [results.buckets] in its settings."
+        said = f"This node knows no bucket {shown(bucket)}: see [results.buckets] in its settings."
         return failure_with(code="bucket_unknown", message=said, retryable=False)
 
     def _give_up(self, execution: Execution, failure: Failure) -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from pydantic import ValidationError
+
+from tenure.agent.uris import without_secrets
 from tenure.remote.model.fields import Failure
 
 #: As ``Sentence`` of the contract has it.
@@ -20,6 +23,10 @@ def failure_with(*, code: str, message: str, retryable: bool) -> Failure:
     return Failure(code=code, message=sentence(message), retryable=retryable)
 
 
-def reason_of(error: BaseException) -> str:
-    """An error in one line: its kind, and what it says."""
-    return " ".join(f"{type(error).__name__}: {error}".split()).removesuffix(":")
+def reason_of(error: BaseException, *uris: str) -> str:
+    """An error in one line: its kind, and what it says, without the values and what opens ``uris``."""
+    if isinstance(error, ValidationError):
+        said = "; ".join(f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in error.errors())
+    else:
+        said = without_secrets(str(error), *uris)
+    return " ".join(f"{type(error).__name__}: {said}".split()).removesuffix(":")

@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from tenure.agent.execution import Execution, Stage
 from tenure.agent.sentences import reason_of
 from tenure.agent.store.store import Store
-from tenure.agent.telling import LOG
+from tenure.agent.telling import LOG, tell_defect
 from tenure.model.errors import TenureError
 
 _IDLE = 60.0
@@ -61,8 +61,9 @@ class Workshop:
             LOG.error("%s", error)
             self._resting[execution.execution_id] = time.monotonic() + _AFTER_A_DEFECT
         except Exception as error:
-            LOG.exception(
-                "Execution %s could not be taken on (%s); it is tried again.", execution.execution_id, reason_of(error)
+            reason = reason_of(error, execution.work.payload_ref.input_uri)
+            tell_defect(
+                error, "Execution %s could not be taken on (%s); it is tried again.", execution.execution_id, reason
             )
             self._resting[execution.execution_id] = time.monotonic() + _AFTER_A_DEFECT
         finally:

@@ -18,8 +18,9 @@ import httpx
 from tenure.agent.durable import sync_folder
 from tenure.agent.errors import AdapterMissing
 from tenure.agent.payload.filesystem import filesystem_of, opened
-from tenure.agent.sentences import failure_with
+from tenure.agent.sentences import failure_with, reason_of
 from tenure.agent.settings import RunnerSettings
+from tenure.agent.uris import shown, without_secrets
 
 _PIECE = 1 << 20
 _REDIRECTS = 5
@@ -62,7 +63,7 @@ def fetch(uri: str, target: Path, settings: RunnerSettings, heed: Callable[[], N
                 if size > limit:
                     raise InputRefused(
                         "input_too_large",
-                        f"The input {uri} is larger than {settings.max_input_mib:,} MiB, this node's limit.",
+                        f"The input {shown(uri)} is larger than {settings.max_input_mib:,} MiB, this node's limit.",
                     )
                 heed()
                 out.write(piece)
@@ -103,10 +104,12 @@ def _read(uri: str, settings: RunnerSettings, heed: Callable[[], None]) -> Gener
     try:
         yield from _pieces(uri, settings, heed)
     except OSError as error:
-        said = f"{uri} cannot be read: {error.strerror or error}."
+        said = f"{shown(uri)} cannot be read: {error.strerror or reason_of(error, uri)}."
         raise (InputRefused("input_refused", said) if error.errno in _NEVER else InputUnavailable(said)) from error
     except ValueError as error:  # of a URI that is none, or of a path that no file can have
-        raise InputRefused("input_refused", f"This names no input: {error}. It is {uri}") from error
+        raise InputRefused(
+            "input_refused", f"{shown(uri)} names no input: {without_secrets(str(error), uri)}."
+        ) from error
 
 
 def _pieces(uri: str, settings: RunnerSettings, heed: Callable[[], None]) -> Iterator[bytes]:
@@ -123,16 +126,14 @@ def _pieces(uri: str, settings: RunnerSettings, heed: Callable[[], None]) -> Ite
 def _check(uri: str, settings: RunnerSettings) -> None:
     if not permitted(uri, settings.inputs):
         raise InputRefused(
-            "input_refused", f"This node takes no input from {uri}: see [runner] inputs in its settings."
+            "input_refused", f"This node takes no input from {shown(uri)}: see [runner] inputs in its settings."
         )
 
 
 def _from_file(uri: str) -> Iterator[bytes]:
     parts = urlsplit(uri)
     if parts.netloc not in ("", "localhost"):
-        raise InputRefused(
-            "input_refused", f"{uri} names a file of the machine {parts.netloc}; a path has three slashes."
-        )
+        raise InputRefused("input_refused", f"{shown(uri)} names a file of another machine; a path has three slashes.")
     path = Path(unquote(parts.path))
     try:
         if not stat.S_ISREG(path.stat().st_mode):  # before it is opened: a pipe would wait, a device may do anything
@@ -180,20 +181,22 @@ async def _over_http(uri: str, settings: RunnerSettings) -> AsyncGenerator[bytes
                         return
                     uri = str(response.url.join(response.headers["location"]))
                 if urlsplit(uri).scheme not in ("http", "https"):
-                    raise InputRefused("input_refused", f"The server of the input sends on to {uri}.")
+                    raise InputRefused("input_refused", f"The server of the input sends on to {shown(uri)}.")
                 _check(uri, settings)
     except (httpx.HTTPError, httpx.InvalidURL) as error:
-        raise InputUnavailable(f"{uri} did not come: {type(error).__name__} {error}".rstrip()) from error
+        raise InputUnavailable(f"{shown(uri)} did not come: {reason_of(error, uri)}.") from error
     raise InputRefused(
-        "input_refused", f"The server of the input sends on more than {_REDIRECTS} times, at last to {uri}."
+        "input_refused", f"The server of the input sends on more than {_REDIRECTS} times, at last to {shown(uri)}."
     )
 
 
 def _check_answer(uri: str, response: httpx.Response) -> None:
     if response.status_code in _GONE:
-        raise InputRefused("input_unavailable", f"{uri} cannot be had: its server answered {response.status_code}.")
+        raise InputRefused(
+            "input_unavailable", f"{shown(uri)} cannot be had: its server answered {response.status_code}."
+        )
     if not response.is_success:
-        raise InputUnavailable(f"{uri} did not come: its server answered {response.status_code}.")
+        raise InputUnavailable(f"{shown(uri)} did not come: its server answered {response.status_code}.")
 
 
 def _from_elsewhere(uri: str) -> Iterator[bytes]:
@@ -202,11 +205,11 @@ def _from_elsewhere(uri: str) -> Iterator[bytes]:
         with opened(filesystem, path, "rb") as file:
             yield from _pieces_of(file)
     except AdapterMissing as error:
-        raise InputRefused("input_refused", str(error)) from error
+        raise InputRefused("input_refused", without_secrets(str(error), uri)) from error
     except GeneratorExit:
         raise
     except Exception as error:  # whatever an implementation of fsspec raises
-        raise InputUnavailable(f"{uri} did not come: {type(error).__name__} {error}".rstrip()) from error
+        raise InputUnavailable(f"{shown(uri)} did not come: {reason_of(error, uri)}.") from error
 
 
 def _pieces_of(file: BinaryIO) -> Iterator[bytes]:

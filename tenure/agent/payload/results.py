@@ -22,6 +22,7 @@ from tenure.agent.execution import Execution
 from tenure.agent.payload.inputs import Interrupted
 from tenure.agent.payload.stores import PayloadStore
 from tenure.agent.script import RESULTS
+from tenure.agent.uris import bare
 from tenure.remote.model.fields import ResultRef
 
 METADATA = "metadata.json"
@@ -90,7 +91,7 @@ def _about(execution: Execution) -> dict[str, Any]:
     ended = {} if outcome is None else outcome.model_dump(mode="json")
     times = {"received_at": _time(execution.received_at)}
     return {
-        "format": 1, **known, "input_uri": work.payload_ref.input_uri, "queue_name": work.queue_name,
+        "format": 1, **known, "input_uri": bare(work.payload_ref.input_uri), "queue_name": work.queue_name,
         "scheduler_job_id": execution.job_id, "slurm_job_id": execution.slurm_job_id, "restarts": execution.restarts,
         **times, **ended,
     }  # fmt: skip
