@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import os
@@ -12,8 +13,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
-from typing import Any
+from pathlib import Path, PurePosixPath
+from typing import Any, BinaryIO
 
 import pytest
 
@@ -23,7 +24,7 @@ from tenure.agent.execution import JobOutcome, Stage
 from tenure.agent.looking import look
 from tenure.agent.payload.inputs import InputRefused, InputUnavailable, Interrupted, fetch, permitted
 from tenure.agent.payload.results import TooMuch, put_results
-from tenure.agent.payload.stores import store_of
+from tenure.agent.payload.stores import FolderStore, store_of
 from tenure.agent.preparing import fetched_until
 from tenure.agent.settings import AgentSettings, RunnerSettings
 from tenure.remote.model.fields import PayloadRef
@@ -405,6 +406,108 @@ def test_results_are_stored_with_their_hashes_and_links_are_not_followed(tmp_pat
         assert (each["size"], each["sha256"]) == (len(content), hashlib.sha256(content).hexdigest())
     stored = {path for path in (tmp_path / "store").rglob("*") if path.is_file()}
     assert len(stored) == len(metadata["files"]) + 1, "nothing half written is left"
+
+
+def left(folder: Path, name: bytes, content: str) -> None:
+    Path(os.fsdecode(os.fsencode(folder / "results") + b"/" + name)).write_text(content)
+
+
+def test_whatever_their_names_no_file_takes_anothers_place_in_the_store(tmp_path: Path) -> None:
+    folder = job_folder(tmp_path)
+    odd = b"\xff" * 100
+    plain = os.fsdecode(b"a" * 190) + "\n"
+    names = [
+        b"\xff", b"%FF", b"%25FF", b"%", b"\n", b"%0A", odd, odd[:-1] + b"\xfe", plain.encode(), plain.encode() + b"\n",
+        b"a" * 255, b".new-%d" % os.getpid(), b".%%new-%d" % os.getpid(), b"zz",
+    ]  # fmt: skip
+    for name in names:
+        left(folder, name, name.hex())
+    _, shortened = collected(tmp_path / "before", folder)
+    for number, stored in enumerate([each["stored"] for each in shortened["files"]]):
+        if "/" in stored and len(stored) > 200:  # what one of them has become is a name that a job may choose, too
+            left(folder, stored.rpartition("/")[2].encode(), f"a name of ours {number}")
+    result, metadata = collected(tmp_path, folder)
+    assert metadata["skipped"] == []
+    assert len({each["stored"] for each in metadata["files"]}) == len(metadata["files"])
+    for each in metadata["files"]:
+        content = (path_of(result.output_uri) / each["stored"]).read_bytes()
+        assert (each["size"], each["sha256"]) == (len(content), hashlib.sha256(content).hexdigest()), each
+    assert len([path for path in (tmp_path / "store").rglob("*") if path.is_file()]) == len(metadata["files"]) + 1
+
+
+def test_a_folder_that_cannot_be_read_is_told_under_skipped(tmp_path: Path) -> None:
+    folder, name = job_folder(tmp_path), "d" * 250
+    at = os.open(folder / "results", os.O_RDONLY)
+    for _ in range(20):  # so deep that no path reaches it
+        os.mkdir(name, dir_fd=at)
+        deeper = os.open(name, os.O_RDONLY, dir_fd=at)
+        os.close(at)
+        at = deeper
+    os.close(at)
+    _, metadata = collected(tmp_path, folder)
+    (skipped,) = metadata["skipped"]
+    assert skipped["name"].startswith(f"results/{name}/{name}")
+    assert skipped["why"] == "File name too long"
+    assert len(metadata["files"]) == 4
+
+
+class Picky(FolderStore):
+    """One that does not take one of the files, for one reason."""
+
+    def __init__(self, folder: Path, number: int) -> None:
+        super().__init__(folder)
+        self.number = number
+
+    @contextmanager
+    def writing(self, path: PurePosixPath) -> Iterator[BinaryIO]:
+        if path.name == "a.txt":
+            raise OSError(self.number, os.strerror(self.number), str(path))
+        with super().writing(path) as file:
+            yield file
+
+
+def test_a_file_that_the_store_will_never_take_is_told_under_skipped_and_keeps_no_other_back(tmp_path: Path) -> None:
+    folder, one = job_folder(tmp_path), execution(Stage.COLLECTING, outcome=JobOutcome(exit_code=0))
+    result = put_results(one, folder, Picky(tmp_path / "store", errno.ENAMETOOLONG))
+    metadata = json.loads((path_of(result.output_uri) / "metadata.json").read_text())
+    assert metadata["skipped"] == [{"name": "results/a.txt", "why": "File name too long"}]
+    assert [each["name"] for each in metadata["files"]] == ["stdout", "stderr", "results/deep/ü b#?.txt"]
+    with pytest.raises(OSError, match="No space"):  # that may pass
+        put_results(one, folder, Picky(tmp_path / "full", errno.ENOSPC))
+
+
+def test_a_file_that_cannot_be_read_is_tried_again_and_then_told_under_skipped(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, fdopen = job_folder(tmp_path), os.fdopen
+
+    def failing(descriptor: int, mode: str) -> Any:
+        if os.readlink(f"/proc/self/fd/{descriptor}").endswith("a.txt"):
+            with open("/proc/self/mem", "rb") as unreadable:  # EIO
+                os.dup2(unreadable.fileno(), descriptor)
+        return fdopen(descriptor, mode)
+
+    monkeypatch.setattr(os, "fdopen", failing)
+    one = execution(Stage.COLLECTING, outcome=JobOutcome(exit_code=0))
+    for attempts in (0, 1):
+        with pytest.raises(OSError, match="Input/output error"):
+            put_results(replace(one, attempts=attempts), folder, store_of(str(tmp_path / "store")))
+    result = put_results(replace(one, attempts=2), folder, store_of(str(tmp_path / "store")))
+    metadata = json.loads((path_of(result.output_uri) / "metadata.json").read_text())
+    assert metadata["skipped"] == [{"name": "results/a.txt", "why": "Input/output error"}]
+    assert not (path_of(result.output_uri) / "results" / "a.txt").exists()
+
+
+def test_a_job_that_leaves_a_name_of_bytes_alone_completes(border: Border, running: RunAgent, tmp_path: Path) -> None:
+    execution_id = border.submit(
+        script(tmp_path, r"""echo kept > "$TENURE_RESULTS/$(printf '\377%.0s' $(seq 100))" """)
+    )
+    with running():
+        border.wait_for_end(execution_id, seconds=20)
+    result = border.last(execution_id).result_ref
+    assert result is not None
+    (kept,) = (path_of(result.output_uri) / "results").iterdir()
+    assert kept.read_text() == "kept\n"
 
 
 def test_results_are_stored_again_to_the_same_after_an_interruption(tmp_path: Path) -> None:

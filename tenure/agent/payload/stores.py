@@ -47,7 +47,7 @@ class FolderStore:
         """A file beside its final name, renamed when it is whole."""
         target = self._folder / path
         target.parent.mkdir(parents=True, exist_ok=True)
-        new = target.with_name(f".new-{os.getpid()}")
+        new = target.with_name(f".%new-{os.getpid()}")  # no name in a store is so: `%` stands before two digits there
         try:
             with new.open("wb") as file:
                 yield file
