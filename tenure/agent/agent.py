@@ -7,6 +7,7 @@ and collect results. What they know of each other is the store: who changes it r
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import signal
 import threading
 import time
@@ -19,6 +20,7 @@ from tenure.agent.bell import Bell
 from tenure.agent.collecting import Collecting
 from tenure.agent.door import Door
 from tenure.agent.doorbell import Doorbell
+from tenure.agent.durable import try_writing
 from tenure.agent.errors import AdapterMissing, AnotherAgent, InvalidSettings, Superseded
 from tenure.agent.execution import Stage
 from tenure.agent.folder import claim_folder
@@ -31,10 +33,11 @@ from tenure.agent.requests import Requests
 from tenure.agent.scheduler import Scheduler
 from tenure.agent.scheduling import Scheduling
 from tenure.agent.sender import Sender
+from tenure.agent.sentences import reason_of
 from tenure.agent.settings import AgentSettings
-from tenure.agent.standing import RUNG, SCHEDULER, STATE, Standing
+from tenure.agent.standing import DISK, RUNG, SCHEDULER, STATE, Standing
 from tenure.agent.store.store import Store
-from tenure.agent.telling import LOG
+from tenure.agent.telling import LOG, tell_defect
 from tenure.agent.workshop import Workshop
 from tenure.model.errors import TenureError
 from tenure.sdk.http.address import Address
@@ -139,6 +142,7 @@ class Agent:
                 if self._standing.problem(STATE) is not None:
                     self._store.set_condition("written", self.agent_id, self._clock())
                     self._standing.fine(STATE)
+                self._look_at_the_disk()
                 if time.monotonic() - tidied > _TIDY_SECONDS:
                     tidied = time.monotonic()
                     tidy(self._store, self._settings, self._clock(), self._stop.is_set)
@@ -147,6 +151,14 @@ class Agent:
             except Exception:
                 LOG.exception("This is a defect; it is tried again. Jobs are not affected.")
                 self._stop.wait(_AFTER_A_DEFECT)
+
+    def _look_at_the_disk(self) -> None:
+        """Whether it takes files again. Nobody else would see: what did not fit may be gone, and no new work comes."""
+        if self._standing.problem(DISK) is None:
+            return
+        with contextlib.suppress(OSError):
+            try_writing(self._settings.work_folder)
+            self._standing.fine(DISK)
 
     def _listen(self) -> None:
         """Ask the scheduler at once where a site's Prolog or Epilog has rung."""
@@ -171,8 +183,8 @@ class Agent:
                 self._standing.troubled(STATE, str(error))
                 self._stop.wait(_AFTER_A_DEFECT)
                 continue
-            except Exception:
-                LOG.exception("This is a defect; it is tried again. Jobs are not affected.")
+            except Exception as error:
+                tell_defect(error, "This is a defect (%s); it is tried again. Jobs are not affected.", reason_of(error))
                 self._stop.wait(_AFTER_A_DEFECT)
                 continue
             if not self._stop.is_set():

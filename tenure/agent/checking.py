@@ -12,12 +12,15 @@ from pydantic import ValidationError
 
 from tenure.agent.adapters import scheduler_for
 from tenure.agent.door import Door
+from tenure.agent.durable import try_writing
 from tenure.agent.lock import holder_of
 from tenure.agent.payload.stores import store_of
 from tenure.agent.scheduler import SchedulerUnavailable
+from tenure.agent.sentences import reason_of
 from tenure.agent.settings import AgentSettings
 from tenure.agent.store.opening import FILE
 from tenure.agent.store.store import Store
+from tenure.agent.uris import shown
 from tenure.model.errors import Forbidden, TenureError
 from tenure.remote.model.fields import ResultRef
 from tenure.sdk.http.address import Address
@@ -59,7 +62,7 @@ def _try(what: str, look: Callable[[], str]) -> Finding:
         return Finding(what, False, f"{error.filename or ''}: {error.strerror or error}".lstrip(": "),
                        "Make it, and give it to the agent's user.")  # fmt: skip
     except Exception as error:  # whatever a payload store raises
-        return Finding(what, False, f"{type(error).__name__}: {error}", "See the documentation of that store.")
+        return Finding(what, False, reason_of(error), "See the documentation of that store.")
 
 
 def _state(settings: AgentSettings, running: int | None) -> str:
@@ -74,10 +77,7 @@ def _state(settings: AgentSettings, running: int | None) -> str:
 
 
 def _writable(settings: AgentSettings) -> str:
-    settings.work_folder.mkdir(parents=True, exist_ok=True, mode=0o750)
-    trial = settings.work_folder / f".check-{uuid.uuid4().hex}"
-    trial.write_bytes(b"check")
-    trial.unlink()
+    try_writing(settings.work_folder)
     return f"{settings.work_folder}; jobs must see it under the same path on every computer that they run on"
 
 
@@ -87,7 +87,7 @@ def _payload(where: str) -> str:
         file.write(b"check")
     store.remove(name)
     ResultRef(output_uri=store.uri(name))  # what the server is told must be a URI
-    return f"{where} takes files"
+    return f"{shown(where)} takes files"
 
 
 def _scheduler(settings: AgentSettings, running: int | None) -> str:

@@ -13,9 +13,11 @@ from tenure.agent.payload.inputs import Interrupted
 from tenure.agent.payload.results import TooMuch, put_results
 from tenure.agent.payload.stores import store_of
 from tenure.agent.script import folder_of
+from tenure.agent.sentences import failure_with, reason_of
 from tenure.agent.settings import AgentSettings
 from tenure.agent.store.store import Store
 from tenure.agent.telling import tell
+from tenure.agent.uris import shown, without_secrets
 from tenure.model.errors import TenureError
 from tenure.remote.model.fields import Failure
 
@@ -43,12 +45,15 @@ class Collecting:
         except Interrupted:
             return
         except TooMuch as error:
-            failure = Failure(code="results_too_large", message=str(error), retryable=False)
+            failure = failure_with(code="results_too_large", message=str(error), retryable=False)
             self._change(execution, lambda each, now: progress.collected(_failed(each, failure), None, now))
             tell(execution, "%s", error, level=logging.WARNING)
         except Exception as error:  # whatever a payload store raises
-            said = f"{type(error).__name__}: {error}" if not isinstance(error, TenureError | OSError) else str(error)
-            self._later(execution, f"What its job left cannot be put into {where}: {said}. It is kept in {folder}.")
+            plain = isinstance(error, TenureError | OSError)
+            said = without_secrets(str(error), where) if plain else reason_of(error, where)
+            self._later(
+                execution, f"What its job left cannot be put into {shown(where)}: {said}. It is kept in {folder}."
+            )
         else:
             self._change(execution, lambda each, now: progress.collected(each, result, now))
             tell(execution, "left its results in %s", result.output_uri)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import os
+import uuid
 from pathlib import Path
 from urllib.parse import quote
 
 _LONGEST_NAME = 200
+_TRIAL = 64 * 1024
 
 
 def folder_name(identifier: str) -> str:
@@ -31,6 +33,19 @@ def write_file(path: Path, content: bytes, mode: int = 0o640) -> None:
         os.fsync(file.fileno())
     new.replace(path)
     sync_folder(path.parent)
+
+
+def try_writing(folder: Path) -> None:
+    """Write a file into a folder, which is made where it is missing, and take it away again. Raises OSError."""
+    folder.mkdir(parents=True, exist_ok=True, mode=0o750)
+    trial = folder / f".check-{uuid.uuid4().hex}"
+    try:
+        with trial.open("wb") as file:
+            file.write(bytes(_TRIAL))
+            file.flush()
+            os.fsync(file.fileno())  # where the disk is another machine's, a full one may tell of it only now
+    finally:
+        trial.unlink(missing_ok=True)
 
 
 def sync_folder(folder: Path) -> None:

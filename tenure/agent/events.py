@@ -7,11 +7,11 @@ from datetime import UTC, datetime
 from uuid import UUID, uuid5
 
 from tenure.agent.execution import Change, Execution
+from tenure.agent.sentences import sentence
 from tenure.remote.model.contracts import ExecutionEvent
 from tenure.remote.model.fields import ExecutionState, Failure, ResultRef, SchedulerRef
 
 _NAMESPACE = UUID("0d6f3c0e-7c1b-5d52-9a44-6f3b1f0f5c77")
-_LONGEST = 2000
 
 
 def event_id_of(execution_id: str, state: ExecutionState, restart: int) -> str:
@@ -31,7 +31,7 @@ def tell(
         event_id=event_id_of(execution.execution_id, state, execution.restarts), tenant_id=work.tenant_id,
         workspace_id=work.workspace_id, job_id=work.job_id, submission_id=work.submission_id,
         execution_id=execution.execution_id, state=state, occurred_at=datetime.fromtimestamp(at, UTC),
-        trace_id=work.trace_id, status_detail=detail.replace("\0", "")[:_LONGEST] if detail else None,
+        trace_id=work.trace_id, status_detail=sentence(detail) if detail else None,
         scheduler_ref=_where(execution), result_ref=result, error=error,
     )  # fmt: skip
     told = replace(execution, reported=state, reported_at=at)

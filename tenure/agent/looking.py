@@ -10,7 +10,7 @@ from pathlib import Path
 from tenure.agent.execution import Execution, Stage
 from tenure.agent.lock import holder_of
 from tenure.agent.requests import DRAIN, DRAIN_TOLD
-from tenure.agent.standing import DISK, DRAINING, RUNG, SCHEDULER, SERVER, STATE
+from tenure.agent.standing import DISK, DRAINING, IN_THE_WAY, RUNG, SCHEDULER, SERVER, STATE
 from tenure.agent.store.store import Store
 from tenure.agent.telling import FIELDS
 
@@ -47,6 +47,15 @@ class Standing:
     troubled: list[dict[str, str | None]] = field(default_factory=list)
     """Open executions that somebody should look at."""
     parked: list[Parked] = field(default_factory=list)
+
+    @property
+    def in_the_way(self) -> str | None:
+        """Why it takes no work; None where it does."""
+        if self.process is None:
+            return "it does not run"
+        if self.draining:
+            return "it drains"
+        return "see problems" if IN_THE_WAY & self.problems.keys() else None
 
 
 def look(folder: Path) -> Standing:

@@ -15,8 +15,9 @@ from tenure.agent.errors import AnotherAgent, StateFolderUnusable, Superseded
 from tenure.agent.execution import WITH_JOB
 from tenure.agent.lease import NodeLease
 from tenure.agent.requests import DRAIN_TOLD
+from tenure.agent.sentences import sentence
 from tenure.agent.settings import AgentSettings
-from tenure.agent.standing import SCHEDULER, SERVER, STATE, Standing
+from tenure.agent.standing import DISK, SCHEDULER, SERVER, STATE, Standing
 from tenure.agent.store.store import Store
 from tenure.agent.telling import LOG, tell
 from tenure.model.errors import TenureError
@@ -105,8 +106,10 @@ class Orders:
     def _said(self) -> NodePoll:
         held = self._store.open_executions()
         room = self._settings.max_executions - len(held)
-        # What holds a job at its scheduler is the node's trouble; an input that is late, or a full store, is not.
-        troubles = (self._standing.problem(SCHEDULER), *(each.problem for each in held if each.stage in WITH_JOB))
+        # What holds a job at its scheduler is the node's trouble, and so is its own disk; an input that is late, or a full
+        # store, is not.
+        own = [self._standing.problem(name) for name in (SCHEDULER, DISK, STATE)]
+        troubles = (*own, *(each.problem for each in held if each.stage in WITH_JOB))
         ids = [each.execution_id for each in held]
         canceling = [each.execution_id for each in held if each.cancel_at is not None]
         untold = self._standing.draining and not self._drain_told
@@ -119,7 +122,7 @@ class Orders:
             holding=tuple((ids + self._store.owing())[:_MOST_TOLD]),
             canceling=tuple((canceling + sorted(self._unknown))[:_MOST_TOLD]), draining=self._standing.draining,
             scheduler=self._standing.scheduler_name,
-            scheduler_problem=next((trouble.replace("\0", "")[:2000] for trouble in troubles if trouble), None),
+            scheduler_problem=next((sentence(trouble) for trouble in troubles if trouble), None),
         )  # fmt: skip
 
     def _obey(self, orders: NodeOrders) -> bool:

@@ -11,9 +11,10 @@ from dataclasses import replace
 from tenure.agent.events import tell
 from tenure.agent.execution import WITH_JOB, Change, Execution, JobOutcome, Stage
 from tenure.agent.scheduler import JobStatus, Phase
+from tenure.agent.sentences import failure_with, sentence
 from tenure.remote.model.fields import ExecutionState, Failure, ResultRef
 
-CANCELED = Failure(code="canceled", message="It was canceled before the scheduler had it.", retryable=False)
+CANCELED = failure_with(code="canceled", message="It was canceled before the scheduler had it.", retryable=False)
 
 
 def prepared(execution: Execution, now: float) -> Change | None:
@@ -34,7 +35,7 @@ def still_without_job(execution: Execution, problem: str) -> Change | None:
     """It was about to become a job, and was looked for in vain. It stays due: the next look may find it all the same."""
     if execution.stage is not Stage.SUBMITTING:
         return None
-    return Change(replace(execution, problem=problem))
+    return Change(replace(execution, problem=sentence(problem)))
 
 
 def submitted(execution: Execution, job_id: str, now: float, *, reported: bool, adopted: bool = False) -> Change | None:
@@ -73,7 +74,8 @@ def seen(execution: Execution, status: JobStatus, now: float) -> Change | None:
     if execution.stage not in WITH_JOB:
         return None
     known = replace(
-        execution, absent_at=None, problem=status.problem, restarts=max(execution.restarts, status.restarts),
+        execution, absent_at=None, problem=sentence(status.problem) if status.problem else None,
+        restarts=max(execution.restarts, status.restarts),
         slurm_job_id=execution.slurm_job_id or status.slurm_job_id, partition=status.partition or execution.partition,
         qos=status.qos or execution.qos,
     )  # fmt: skip
@@ -95,7 +97,8 @@ def _ended(execution: Execution, status: JobStatus, now: float) -> Change:
     if status.phase is Phase.COMPLETED and execution.reported is ExecutionState.ACCEPTED:
         change = _begun(execution, status, now, "It was over before it was seen running; that it ran is concluded.")
     outcome = JobOutcome(
-        failure=_failure(status), exit_code=status.exit_code, detail=status.detail, started_at=status.started_at,
+        failure=_failure(status), exit_code=status.exit_code,
+        detail=sentence(status.detail) if status.detail else None, started_at=status.started_at,
         ended_at=status.ended_at,
     )  # fmt: skip
     return replace(change, execution=replace(_moved(change.execution, Stage.BRINGING, now), outcome=outcome))
@@ -105,7 +108,7 @@ def _failure(status: JobStatus) -> Failure | None:
     if status.phase is Phase.COMPLETED:
         return None
     said = status.detail or "The scheduler says that it failed, and not why."
-    return status.failure or Failure(code="FAILED", message=said, retryable=False)
+    return status.failure or failure_with(code="FAILED", message=said, retryable=False)
 
 
 def absent(execution: Execution, now: float, alert_after: float) -> Change | None:
@@ -163,7 +166,7 @@ def postponed(execution: Execution, stage: Stage, until: float, problem: str) ->
     """A step did not work out; it is taken again later."""
     if execution.stage is not stage:
         return None
-    return Change(replace(execution, attempts=execution.attempts + 1, not_before=until, problem=problem))
+    return Change(replace(execution, attempts=execution.attempts + 1, not_before=until, problem=sentence(problem)))
 
 
 def _moved(execution: Execution, stage: Stage, now: float) -> Execution:

@@ -14,6 +14,7 @@ from pydantic import ValidationError
 from tenure.agent import progress
 from tenure.agent.errors import ExecutionNotHere, ExecutionOver, NoAgentHere, StateFolderUnusable
 from tenure.agent.execution import Stage
+from tenure.agent.sentences import failure_with
 from tenure.agent.standing import DRAINING, Standing
 from tenure.agent.store.opening import FILE
 from tenure.agent.store.rows import Request
@@ -110,7 +111,7 @@ class Requests:
 
     def _conclude(self, said: dict[str, str]) -> None:
         now = self._clock()
-        failure = _concluded(said["reason"], retryable=bool(said.get("retryable")))
+        failure = failure_with(code="concluded", message=said["reason"], retryable=bool(said.get("retryable")))
         before = self._store.execution(said["execution_id"])
         after = self._store.change(said["execution_id"], lambda each: progress.concluded(each, failure, now), now)
         if after is None or before is None:

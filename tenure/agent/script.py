@@ -7,6 +7,7 @@ from pathlib import Path
 
 from tenure.agent.durable import folder_name, write_file
 from tenure.agent.scheduler import JobSpec
+from tenure.agent.sentences import failure_with
 from tenure.agent.settings import AgentSettings, LimitSettings
 from tenure.remote.model.contracts import Work
 from tenure.remote.model.fields import Failure
@@ -63,7 +64,7 @@ def too_much(limits: LimitSettings, work: Work) -> Failure | None:
             said = (
                 f"It asks for {asked:,} {name}; this node allows {most:,} to one execution ([limits] in its settings)."
             )
-            return Failure(code="resources_rejected", message=said, retryable=False)
+            return failure_with(code="resources_rejected", message=said, retryable=False)
     return None
 
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
-from urllib.parse import quote
+from urllib.parse import quote, urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, field_validator
 
@@ -45,8 +45,15 @@ class RunnerSettings(_Section):
     """Where inputs may come from: prefixes of URIs. Nothing listed: from anywhere."""
     max_input_mib: int = Field(default=1024, ge=1)
     fetch_seconds: Seconds = 600.0
-    """For how long fetching is tried again before the execution fails."""
+    """For how long an input may be on its way, all tries together, before the execution fails."""
     environment: dict[str, str] = Field(default_factory=dict)
+
+    @field_validator("inputs")
+    @classmethod
+    def _prefixes(cls, given: tuple[str, ...]) -> tuple[str, ...]:
+        for prefix in given:
+            urlsplit(prefix)  # raises ValueError
+        return given
 
     @field_validator("environment")
     @classmethod

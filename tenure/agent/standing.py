@@ -11,6 +11,8 @@ from tenure.model.errors import TenureError
 
 SCHEDULER, SERVER, DISK, STATE = "scheduler_problem", "server_problem", "disk_problem", "state_problem"
 DRAINING, RUNG = "draining", "rung"
+#: With one of these no new work is taken: it would only wait here.
+IN_THE_WAY = frozenset({SCHEDULER, DISK, STATE})
 
 
 class Standing:
@@ -67,7 +69,7 @@ class Standing:
 
     def accepts(self) -> bool:
         """Whether new work would be of use here."""
-        return not self.draining and not {SCHEDULER, DISK, STATE} & self._problems.keys()
+        return not self.draining and not IN_THE_WAY & self._problems.keys()
 
     def _write(self, name: str, value: str | None) -> None:
         try:

@@ -20,6 +20,12 @@ def tell(execution: Execution, text: str, *values: object, level: int = logging.
     LOG.log(level, "Execution %s (submission %s, job %s) %s", work.execution_id, work.submission_id, work.job_id, said)
 
 
+def tell_defect(error: Exception, text: str, *values: object) -> None:
+    """A line with where in the program it happened. What the error says stands in the text already, as it may be shown."""
+    said = text % values
+    LOG.error("%s", said, exc_info=(RuntimeError, RuntimeError(said), error.__traceback__))
+
+
 def tell_event(body: str, outcome: str, said: str, level: int = logging.INFO) -> None:
     """The line of an event that was sent, with its seven fields."""
     if EVENTS.isEnabledFor(level):

@@ -8,8 +8,9 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 from tenure.agent.execution import Execution, Stage
+from tenure.agent.sentences import reason_of
 from tenure.agent.store.store import Store
-from tenure.agent.telling import LOG
+from tenure.agent.telling import LOG, tell_defect
 from tenure.model.errors import TenureError
 
 _IDLE = 60.0
@@ -59,8 +60,11 @@ class Workshop:
         except TenureError as error:  # the agent's own file cannot be written
             LOG.error("%s", error)
             self._resting[execution.execution_id] = time.monotonic() + _AFTER_A_DEFECT
-        except Exception:
-            LOG.exception("Execution %s could not be taken on; it is tried again.", execution.execution_id)
+        except Exception as error:
+            reason = reason_of(error, execution.work.payload_ref.input_uri)
+            tell_defect(
+                error, "Execution %s could not be taken on (%s); it is tried again.", execution.execution_id, reason
+            )
             self._resting[execution.execution_id] = time.monotonic() + _AFTER_A_DEFECT
         finally:
             with self._lock:

@@ -26,7 +26,7 @@ def standing_told(found: Standing) -> list[RenderableType]:
             "folder": found.folder, "agent": f"process {found.process}" if found.process is not None else "does not run",
             "scheduler": found.scheduler or "not heard of yet", "last contact": moment(found.last_contact),
             "last ring": moment(found.last_ring) if found.last_ring else "never",
-            "takes work": "no, it drains" if found.draining else "yes", "problems": problems,
+            "takes work": f"no, {found.in_the_way}" if found.in_the_way else "yes", "problems": problems,
             "executions": _counted(found.executions), "events": _counted(found.events),
         })
     ]  # fmt: skip

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tenure.agent.aiida.adapter import AiidaScheduler
 from tenure.agent.aiida.processes import Process
 from tenure.agent.aiida.settings import AiidaSettings
 from tenure.agent.aiida.status import status
@@ -72,6 +73,8 @@ def test_slurms_own_word_goes_first(there: Process, below: JobStatus):
         (process(state="killed"), "CANCELLED", False, "killed"),
         (process(state="excepted", exception="Traceback\nValueError: no"), "AIIDA_EXCEPTED", False, "ValueError: no"),
         (process(state="excepted"), "AIIDA_EXCEPTED", False, "verdi process report 7"),
+        (process(state="excepted", exception="ValueError: " + "x" * 3000), "AIIDA_EXCEPTED", False, "ValueError: xxx"),
+        (finished(160, "Stashing\0 failed: " + "x" * 3000), "AIIDA_160", False, "Stashing failed: xxx"),
     ],
 )
 def test_where_slurm_has_forgotten_aiidas_record_counts(there: Process, code: str, retryable: bool, words: str):
@@ -123,6 +126,27 @@ def test_a_daemon_that_does_not_run_is_told_of_what_waits_for_it_alone():
 def test_what_slurm_says_holds_a_job_stays_told():
     held = in_slurm(Phase.WAITING, problem="Slurm job 12 waits and will not start by itself: JobHeldUser.")
     assert status(process(), held).problem == held.problem
+
+
+def test_a_process_of_which_nothing_can_be_told_keeps_no_other_from_being_watched(monkeypatch: pytest.MonkeyPatch):
+    def told(each: Process, *more: Any) -> JobStatus:
+        if each.pk == 8:
+            raise ZeroDivisionError("a defect")
+        return status(each, *more)
+
+    scheduler = AiidaScheduler(AiidaSettings(computer="cluster"))
+    monkeypatch.setattr(scheduler, "_do", lambda what: what())
+    monkeypatch.setattr(
+        "tenure.agent.aiida.adapter.processes.by_key", lambda _: [process(pk=8), process(key="execution-2")]
+    )
+    monkeypatch.setattr("tenure.agent.aiida.adapter.status", told)
+
+    found = scheduler.find(["execution-1", "execution-2"])
+
+    assert found["execution-2"] == status(process(key="execution-2"), None)
+    # It has one: without an answer it would be submitted again.
+    assert (found["execution-1"].phase, found["execution-1"].job_id) == (Phase.ENDING, PROCESS.uuid)
+    assert "ZeroDivisionError: a defect" in (found["execution-1"].problem or "")
 
 
 def test_the_reference_has_every_setting_of_the_section():

@@ -2,28 +2,35 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import os
+import socketserver
 import subprocess
 import threading
 from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
-from typing import Any
+from pathlib import Path, PurePosixPath
+from typing import Any, BinaryIO
 
 import pytest
 
 from tenure.agent.durable import folder_name
+from tenure.agent.errors import InvalidSettings
 from tenure.agent.execution import JobOutcome, Stage
 from tenure.agent.looking import look
-from tenure.agent.payload.inputs import InputRefused, InputUnavailable, fetch, permitted
+from tenure.agent.payload.inputs import InputRefused, InputUnavailable, Interrupted, fetch, permitted
 from tenure.agent.payload.results import TooMuch, put_results
-from tenure.agent.payload.stores import store_of
-from tenure.agent.settings import RunnerSettings
+from tenure.agent.payload.stores import FolderStore, store_of
+from tenure.agent.preparing import fetched_until
+from tenure.agent.settings import AgentSettings, RunnerSettings
+from tenure.remote.model.fields import PayloadRef
 from tests.agent.border import Border, script
 from tests.agent.conftest import RunAgent, settings_for
-from tests.agent.making import execution, work
+from tests.agent.making import NOW, execution, work
 from tests.agent.test_agent import path_of
 
 
@@ -130,6 +137,11 @@ def test_inputs_come_from_where_the_site_lets_them(uri: str, fine: bool) -> None
     assert permitted(uri, ())
 
 
+def test_a_place_of_inputs_that_is_no_uri_is_refused_by_name(tmp_path: Path) -> None:
+    with pytest.raises(InvalidSettings, match=r"runner\.inputs"):
+        settings_for(tmp_path, "http://127.0.0.1:1", runner={"inputs": ["http://[/x"]})
+
+
 def test_a_link_out_of_the_permitted_folder_is_not_followed(tmp_path: Path) -> None:
     (tmp_path / "in").mkdir()
     (tmp_path / "secret").write_text("no")
@@ -153,6 +165,105 @@ def test_an_input_that_is_refused_fails_the_execution_and_one_that_comes_late_do
         assert border.last(execution_id).error.code == code  # type: ignore[union-attr]
 
 
+@pytest.mark.parametrize(
+    ("uri", "kind"),
+    [
+        ("file:///tmp/" + "a" * 300, InputRefused), ("file://{folder}/loop", InputRefused),
+        ("file://{folder}", InputRefused), ("file:///proc/self/mem", InputUnavailable),
+        ("file://{folder}/none", InputUnavailable), ("file://{folder}/in.sh/none", InputUnavailable),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_read_is_the_inputs_doing_and_not_the_disks(
+    tmp_path: Path, uri: str, kind: type[Exception]
+) -> None:
+    (tmp_path / "loop").symlink_to("loop")
+    (tmp_path / "in.sh").write_text("true\n")
+    with pytest.raises(kind):
+        fetch(uri.format(folder=tmp_path), tmp_path / "input", RunnerSettings())
+
+
+@pytest.mark.parametrize(
+    ("uri", "bucket", "code"),
+    [
+        ("http://[/x", None, "input_refused"), ("file:///%00", None, "input_refused"),
+        ("http://127.0.0.1:1/" + "a" * 1970, None, "input_refused"), ("file:///in.sh", "b" * 1990, "bucket_unknown"),
+    ],
+)  # fmt: skip
+def test_whatever_an_order_says_that_cannot_be_the_execution_fails_and_says_why(
+    border: Border, running: RunAgent, tmp_path: Path, uri: str, bucket: str | None, code: str
+) -> None:
+    settings = settings_for(tmp_path, border.url, runner={"inputs": ["file:///", "https://[::1]/"]})
+    execution_id = border.submit(uri)
+    payload = PayloadRef(input_uri=uri, artifact_bucket=bucket)
+    border.work[execution_id] = border.work[execution_id].model_copy(update={"payload_ref": payload})
+    with running(settings):
+        border.wait_for_end(execution_id, seconds=10)
+    assert border.states(execution_id) == ["accepted", "failed"]
+    assert border.last(execution_id).error.code == code  # type: ignore[union-attr]
+
+
+def test_a_defect_for_one_execution_is_told_with_its_reason(
+    border: Border, running: RunAgent, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def broken(*_: object) -> None:
+        raise ZeroDivisionError("a defect")
+
+    monkeypatch.setattr("tenure.agent.preparing.too_much", broken)
+    execution_id = border.submit(script(tmp_path, "true"))
+    with running():
+        border.wait(lambda: "could not be taken on" in caplog.text, "it is told")
+    said = next(record.getMessage() for record in caplog.records if "could not be taken on" in record.getMessage())
+    assert execution_id in said
+    assert "ZeroDivisionError: a defect" in said
+
+
+def test_an_input_that_the_disk_does_not_take_leaves_nothing_on_it(tmp_path: Path) -> None:
+    folder = tmp_path / "work"
+    folder.mkdir()
+    (folder / ".input.new").symlink_to("/dev/full")
+    with pytest.raises(OSError, match="No space left"):
+        fetch(script(tmp_path, "true"), folder / "input", RunnerSettings())
+    assert list(folder.iterdir()) == []
+
+
+def test_an_input_that_cannot_be_read_keeps_no_other_work_waiting(
+    border: Border, running: RunAgent, tmp_path: Path
+) -> None:
+    settings = settings_for(tmp_path, border.url, runner={"fetch_seconds": 0.5})
+    unreadable, too_long = border.submit("file:///proc/self/mem"), border.submit("file:///tmp/" + "a" * 300)
+    with running(settings):
+        border.wait_for_end(unreadable, too_long)
+        fine = border.submit(script(tmp_path, "true"))
+        border.wait_for_end(fine)
+    assert border.states(fine) == ["accepted", "running", "completed"]
+    errors = [border.last(each).error for each in (unreadable, too_long)]
+    assert [(error.code, error.retryable) for error in errors if error] == [
+        ("input_unavailable", True), ("input_refused", False),
+    ]  # fmt: skip
+    assert all(poll.accepting > 0 and poll.scheduler_problem is None for poll in border.polls)
+
+
+def test_a_disk_that_takes_files_again_is_found_though_nothing_is_left_to_prepare(
+    border: Border, running: RunAgent, settings: AgentSettings, tmp_path: Path
+) -> None:
+    settings.folder.mkdir()
+    settings.work_folder.write_text("where a folder should be")
+    waits = border.submit(script(tmp_path, "true"))
+    with running():
+        border.wait(lambda: bool(border.polls and border.polls[-1].scheduler_problem), "the server hears of it")
+        assert "nothing can be written" in (border.polls[-1].scheduler_problem or "")
+        assert border.polls[-1].accepting == 0
+        assert look(settings.folder).in_the_way == "see problems"
+        border.cancel(waits)
+        border.wait_for_end(waits)
+        settings.work_folder.unlink()
+        fine = border.submit(script(tmp_path, "true"))
+        border.wait_for_end(fine)
+        assert look(settings.folder).in_the_way is None
+    assert border.states(fine) == ["accepted", "running", "completed"]
+    assert look(settings.folder).in_the_way == "it does not run"
+
+
 def test_an_input_that_never_comes_fails_after_a_while_and_may_be_tried_again(
     border: Border, running: RunAgent, tmp_path: Path
 ) -> None:
@@ -163,6 +274,89 @@ def test_an_input_that_never_comes_fails_after_a_while_and_may_be_tried_again(
     error = border.last(execution_id).error
     assert error is not None
     assert (error.code, error.retryable) == ("input_unavailable", True)
+
+
+@contextmanager
+def drop_by_drop(head: bytes) -> Iterator[tuple[str, list[int]]]:
+    """A server that begins to answer, and then sends a byte now and then: its URL, and how many it has begun to answer."""
+    over, begun = threading.Event(), []
+
+    class Slow(socketserver.BaseRequestHandler):
+        def handle(self) -> None:
+            self.request.recv(65536)
+            begun.append(1)
+            with suppress(OSError):
+                self.request.sendall(head)
+                while not over.wait(0.1):
+                    self.request.sendall(b"x")
+
+    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Slow) as server:
+        server.daemon_threads = True
+        threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
+        try:
+            yield f"http://127.0.0.1:{server.server_address[1]}/", begun
+        finally:
+            over.set()
+            server.shutdown()
+
+
+_WITHIN = pytest.mark.parametrize(
+    "head", [b"HTTP/1.1 200 OK\r\n\r\n", b"HTTP/1.1 200 OK\r\nx-slow: ", b""], ids=["body", "headers", "status"]
+)
+
+
+@_WITHIN
+def test_a_fetch_is_broken_off_wherever_it_waits(tmp_path: Path, head: bytes) -> None:
+    """And at once, whatever comes meanwhile: bytes come all the time."""
+    with drop_by_drop(head) as (url, begun):
+
+        def heed() -> None:
+            if begun:
+                raise Interrupted
+
+        with pytest.raises(Interrupted):
+            fetch(url, tmp_path / "input", RunnerSettings(), heed)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_inputs_that_come_slowly_keep_others_waiting_for_no_longer_than_fetch_seconds(
+    border: Border, running: RunAgent, tmp_path: Path
+) -> None:
+    settings = settings_for(tmp_path, border.url, runner={"fetch_seconds": 1.0})
+    with drop_by_drop(b"HTTP/1.1 200 OK\r\n\r\n") as (url, _):
+        slow = [border.submit(url) for _ in range(4)]
+        with running(settings):
+            border.wait(lambda: border.held >= set(slow), "the node has them")
+            fine = border.submit(script(tmp_path, "true"))
+            border.wait_for_end(fine, *slow, seconds=20)
+    assert border.states(fine) == ["accepted", "running", "completed"]
+    for each in slow:
+        error = border.last(each).error
+        assert error is not None
+        assert (error.code, error.retryable) == ("input_unavailable", True)
+        assert "1 s" in error.message
+
+
+def test_what_is_canceled_is_fetched_no_longer(border: Border, running: RunAgent, tmp_path: Path) -> None:
+    with drop_by_drop(b"HTTP/1.1 200 OK\r\n\r\n") as (url, begun):
+        slow = [border.submit(url) for _ in range(4)]
+        with running():
+            border.wait(lambda: len(begun) == 4, "all are fetched")
+            fine = border.submit(script(tmp_path, "true"))
+            for each in slow:
+                border.cancel(each)
+            border.wait_for_end(fine, *slow, seconds=20)
+    assert [border.last(each).error.code for each in slow] == ["canceled"] * 4  # type: ignore[union-attr]
+
+
+def test_a_first_try_has_all_of_its_time_however_long_it_waited_for_its_turn(tmp_path: Path) -> None:
+    """And a later one what is left of it."""
+    settings = settings_for(tmp_path, "http://127.0.0.1:1", runner={"fetch_seconds": 100.0})
+    one = execution(received_at=NOW - 1000)
+
+    assert fetched_until(one, settings.runner, NOW) == NOW + 100
+    assert fetched_until(replace(one, attempts=1, received_at=NOW - 60), settings.runner, NOW) == NOW + 40
+    assert fetched_until(replace(one, attempts=1), settings.runner, NOW) == NOW + 10
 
 
 def test_the_sites_own_command_runs_with_its_environment(border: Border, running: RunAgent, tmp_path: Path) -> None:
@@ -212,6 +406,108 @@ def test_results_are_stored_with_their_hashes_and_links_are_not_followed(tmp_pat
         assert (each["size"], each["sha256"]) == (len(content), hashlib.sha256(content).hexdigest())
     stored = {path for path in (tmp_path / "store").rglob("*") if path.is_file()}
     assert len(stored) == len(metadata["files"]) + 1, "nothing half written is left"
+
+
+def left(folder: Path, name: bytes, content: str) -> None:
+    Path(os.fsdecode(os.fsencode(folder / "results") + b"/" + name)).write_text(content)
+
+
+def test_whatever_their_names_no_file_takes_anothers_place_in_the_store(tmp_path: Path) -> None:
+    folder = job_folder(tmp_path)
+    odd = b"\xff" * 100
+    plain = os.fsdecode(b"a" * 190) + "\n"
+    names = [
+        b"\xff", b"%FF", b"%25FF", b"%", b"\n", b"%0A", odd, odd[:-1] + b"\xfe", plain.encode(), plain.encode() + b"\n",
+        b"a" * 255, b".new-%d" % os.getpid(), b".%%new-%d" % os.getpid(), b"zz",
+    ]  # fmt: skip
+    for name in names:
+        left(folder, name, name.hex())
+    _, shortened = collected(tmp_path / "before", folder)
+    for number, stored in enumerate([each["stored"] for each in shortened["files"]]):
+        if "/" in stored and len(stored) > 200:  # what one of them has become is a name that a job may choose, too
+            left(folder, stored.rpartition("/")[2].encode(), f"a name of ours {number}")
+    result, metadata = collected(tmp_path, folder)
+    assert metadata["skipped"] == []
+    assert len({each["stored"] for each in metadata["files"]}) == len(metadata["files"])
+    for each in metadata["files"]:
+        content = (path_of(result.output_uri) / each["stored"]).read_bytes()
+        assert (each["size"], each["sha256"]) == (len(content), hashlib.sha256(content).hexdigest()), each
+    assert len([path for path in (tmp_path / "store").rglob("*") if path.is_file()]) == len(metadata["files"]) + 1
+
+
+def test_a_folder_that_cannot_be_read_is_told_under_skipped(tmp_path: Path) -> None:
+    folder, name = job_folder(tmp_path), "d" * 250
+    at = os.open(folder / "results", os.O_RDONLY)
+    for _ in range(20):  # so deep that no path reaches it
+        os.mkdir(name, dir_fd=at)
+        deeper = os.open(name, os.O_RDONLY, dir_fd=at)
+        os.close(at)
+        at = deeper
+    os.close(at)
+    _, metadata = collected(tmp_path, folder)
+    (skipped,) = metadata["skipped"]
+    assert skipped["name"].startswith(f"results/{name}/{name}")
+    assert skipped["why"] == "File name too long"
+    assert len(metadata["files"]) == 4
+
+
+class Picky(FolderStore):
+    """One that does not take one of the files, for one reason."""
+
+    def __init__(self, folder: Path, number: int) -> None:
+        super().__init__(folder)
+        self.number = number
+
+    @contextmanager
+    def writing(self, path: PurePosixPath) -> Iterator[BinaryIO]:
+        if path.name == "a.txt":
+            raise OSError(self.number, os.strerror(self.number), str(path))
+        with super().writing(path) as file:
+            yield file
+
+
+def test_a_file_that_the_store_will_never_take_is_told_under_skipped_and_keeps_no_other_back(tmp_path: Path) -> None:
+    folder, one = job_folder(tmp_path), execution(Stage.COLLECTING, outcome=JobOutcome(exit_code=0))
+    result = put_results(one, folder, Picky(tmp_path / "store", errno.ENAMETOOLONG))
+    metadata = json.loads((path_of(result.output_uri) / "metadata.json").read_text())
+    assert metadata["skipped"] == [{"name": "results/a.txt", "why": "File name too long"}]
+    assert [each["name"] for each in metadata["files"]] == ["stdout", "stderr", "results/deep/ü b#?.txt"]
+    with pytest.raises(OSError, match="No space"):  # that may pass
+        put_results(one, folder, Picky(tmp_path / "full", errno.ENOSPC))
+
+
+def test_a_file_that_cannot_be_read_is_tried_again_and_then_told_under_skipped(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, fdopen = job_folder(tmp_path), os.fdopen
+
+    def failing(descriptor: int, mode: str) -> Any:
+        if os.readlink(f"/proc/self/fd/{descriptor}").endswith("a.txt"):
+            with open("/proc/self/mem", "rb") as unreadable:  # EIO
+                os.dup2(unreadable.fileno(), descriptor)
+        return fdopen(descriptor, mode)
+
+    monkeypatch.setattr(os, "fdopen", failing)
+    one = execution(Stage.COLLECTING, outcome=JobOutcome(exit_code=0))
+    for attempts in (0, 1):
+        with pytest.raises(OSError, match="Input/output error"):
+            put_results(replace(one, attempts=attempts), folder, store_of(str(tmp_path / "store")))
+    result = put_results(replace(one, attempts=2), folder, store_of(str(tmp_path / "store")))
+    metadata = json.loads((path_of(result.output_uri) / "metadata.json").read_text())
+    assert metadata["skipped"] == [{"name": "results/a.txt", "why": "Input/output error"}]
+    assert not (path_of(result.output_uri) / "results" / "a.txt").exists()
+
+
+def test_a_job_that_leaves_a_name_of_bytes_alone_completes(border: Border, running: RunAgent, tmp_path: Path) -> None:
+    execution_id = border.submit(
+        script(tmp_path, r"""echo kept > "$TENURE_RESULTS/$(printf '\377%.0s' $(seq 100))" """)
+    )
+    with running():
+        border.wait_for_end(execution_id, seconds=20)
+    result = border.last(execution_id).result_ref
+    assert result is not None
+    (kept,) = (path_of(result.output_uri) / "results").iterdir()
+    assert kept.read_text() == "kept\n"
 
 
 def test_results_are_stored_again_to_the_same_after_an_interruption(tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from tenure.agent.aiida.settings import AiidaSettings
 from tenure.agent.aiida.status import status
 from tenure.agent.errors import AdapterMissing
 from tenure.agent.scheduler import JobSpec, JobStatus, Phase, Rejected, SchedulerUnavailable
+from tenure.agent.sentences import reason_of
 from tenure.agent.settings import checked
 from tenure.agent.slurm.scheduler import SlurmScheduler
 from tenure.agent.slurm.settings import SlurmSettings
@@ -209,8 +210,20 @@ class AiidaScheduler:
             job = below.get(process.uuid)
             if process.state == "killed" and job is not None and job.phase in _LIVE and self._slurm is not None:
                 self._slurm.cancel(job.job_id)  # the kill came while it was being submitted
-            told.append(status(process, job, stopped or self._not_begun(process)))
+            told.append(self._standing(process, job, stopped or self._not_begun(process)))
         return told
+
+    def _standing(self, process: Process, below: JobStatus | None, problem: str | None) -> JobStatus:
+        """How one stands. Of one that nothing can be told of, that it is there, or it would be submitted again."""
+        try:
+            return status(process, below, problem)
+        except Exception as error:  # a defect, for this one: the others are not to go unwatched
+            _log.exception("It cannot be told how process %s stands (%s)", process.pk, reason_of(error))
+            said = (
+                f"It cannot be told how process {process.pk} of execution {process.key} stands: {reason_of(error)}."
+                f" See `verdi process report {process.pk}`; once it is over: `tenure agent conclude`."
+            )
+            return JobStatus(job_id=process.uuid, key=process.key, phase=Phase.ENDING, problem=said)
 
     def _not_begun(self, process: Process) -> str | None:
         """What to say of a process that was handed over again and again, and that no worker begins."""

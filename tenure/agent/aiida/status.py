@@ -11,6 +11,7 @@ from dataclasses import replace
 from tenure.agent.aiida import codes
 from tenure.agent.aiida.processes import Process
 from tenure.agent.scheduler import JobStatus, Phase
+from tenure.agent.sentences import failure_with
 from tenure.agent.slurm.record import Record
 from tenure.agent.slurm.refusals import REJECTED
 from tenure.agent.slurm.states import status as meaning
@@ -57,10 +58,10 @@ def _by_aiida(process: Process) -> JobStatus:
 
 def _failure(process: Process) -> Failure:
     if process.state == "killed":
-        return Failure(code="CANCELLED", retryable=False, message="The process was killed in AiiDA.")
+        return failure_with(code="CANCELLED", retryable=False, message="The process was killed in AiiDA.")
     if process.state == "excepted":
         last = (process.exception or "").strip().rpartition("\n")[2]
-        return Failure(
+        return failure_with(
             code="AIIDA_EXCEPTED", retryable=False,
             message=f"AiiDA gave the process up: {last or 'no reason given'}. See `verdi process report {process.pk}`.",
         )  # fmt: skip
@@ -69,7 +70,7 @@ def _failure(process: Process) -> Failure:
         state = _STATES.get(number) or (process.exit_message or "").rstrip(".").rpartition(" ")[2]
         if (known := failure_of(state)) is not None:
             return known
-    return Failure(
+    return failure_with(
         code=_CODES.get(number, f"AIIDA_{number}"), retryable=False,
         message=process.exit_message or f"AiiDA's exit status is {number}.",
     )  # fmt: skip

@@ -17,9 +17,9 @@ from tenure.agent.aiida import codes
 from tenure.agent.aiida.calculation import TenureExecution
 from tenure.agent.aiida.site import AiidaSite
 from tenure.agent.scheduler import JobSpec, Rejected
+from tenure.agent.sentences import failure_with
 from tenure.agent.slurm.refusals import REJECTED
 from tenure.agent.slurm.settings import SlurmSettings
-from tenure.remote.model.fields import Failure
 
 _log = logging.getLogger(__name__)
 _AGAIN_SECONDS = 0.2
@@ -36,7 +36,7 @@ def submit(job: JobSpec, site: AiidaSite, slurm: SlurmSettings) -> str:
     try:
         node = submit_process(builder)
     except ValueError as error:
-        failure = Failure(code=REJECTED, retryable=False, message=f"AiiDA refuses the job: {error}"[:2000])
+        failure = failure_with(code=REJECTED, retryable=False, message=f"AiiDA refuses the job: {error}")
         raise Rejected(failure) from error
     node.base.extras.set(codes.SENT, True)
     return str(node.uuid)

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from tenure.agent.scheduler import JobSpec, JobStatus, Phase, Rejected
+from tenure.agent.sentences import failure_with
 from tenure.remote.model.fields import Failure
 
 
@@ -36,30 +37,30 @@ def refused(job: JobSpec, cpu: int, memory_mib: int) -> Rejected | None:
     ):
         if asked > there:
             said = f"It asks for {asked:,} {unit}, and jobs share {there:,} here."
-            return Rejected(Failure(code="resources_rejected", message=said, retryable=False))
+            return Rejected(failure_with(code="resources_rejected", message=said, retryable=False))
     return None
 
 
 def _failure(job: Mapping[str, Any], end: Mapping[str, Any]) -> Failure | None:
     reason, code, number = end["reason"], end.get("exit_code"), end.get("signal")
     if reason == "canceled":
-        return Failure(code="CANCELLED", message="It was canceled.", retryable=False)
+        return failure_with(code="CANCELLED", message="It was canceled.", retryable=False)
     if reason == "timeout":
         said = f"It ran longer than the {job['walltime_seconds']:,} s that it had; with more it may be tried again."
-        return Failure(code="TIMEOUT", message=said, retryable=False)
+        return failure_with(code="TIMEOUT", message=said, retryable=False)
     if reason == "out_of_memory":
         said = f"It took more than the {job['memory_mib']:,} MiB that it had; with more it may be tried again."
-        return Failure(code="OUT_OF_MEMORY", message=said, retryable=False)
+        return failure_with(code="OUT_OF_MEMORY", message=said, retryable=False)
     if reason == "lost":
         said = "Its supervisor ended without a word: it was killed, or the machine went down."
-        return Failure(code="NODE_FAIL", message=said, retryable=True)
+        return failure_with(code="NODE_FAIL", message=said, retryable=True)
     if reason == "not_started":
-        return Failure(code="FAILED", message=f"It could not be started: {end.get('said')}.", retryable=False)
+        return failure_with(code="FAILED", message=f"It could not be started: {end.get('said')}.", retryable=False)
     if number is not None:
         name = signal.Signals(number).name if number in set(signal.Signals) else str(number)
-        return Failure(code="FAILED", message=f"It was ended by signal {name}.", retryable=False)
+        return failure_with(code="FAILED", message=f"It was ended by signal {name}.", retryable=False)
     if code:
-        return Failure(code="FAILED", message=f"It ended with exit status {code}.", retryable=False)
+        return failure_with(code="FAILED", message=f"It ended with exit status {code}.", retryable=False)
     return None
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any, BinaryIO, cast
 
 from tenure.agent.errors import AdapterMissing
+from tenure.agent.uris import without_secrets
 
 
 def filesystem_of(uri: str) -> tuple[Any, str]:
@@ -21,7 +22,8 @@ def filesystem_of(uri: str) -> tuple[Any, str]:
         filesystem, path = open_uri(uri)
     except (ImportError, ValueError) as error:
         raise AdapterMissing(
-            f"{_scheme(uri)}:// cannot be used: {error}.", "Install the package that fsspec needs for it."
+            f"{_scheme(uri)}:// cannot be used: {without_secrets(str(error), uri)}.",
+            "Install the package that fsspec needs for it.",
         ) from None
     return filesystem, str(path)
 

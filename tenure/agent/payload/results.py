@@ -6,6 +6,7 @@ Done again after an interruption it writes the same. The store has all of it onc
 from __future__ import annotations
 
 import contextlib
+import errno
 import hashlib
 import json
 import os
@@ -14,7 +15,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import Any, BinaryIO
 from urllib.parse import quote
 
 from tenure.agent.durable import folder_name
@@ -22,15 +23,25 @@ from tenure.agent.execution import Execution
 from tenure.agent.payload.inputs import Interrupted
 from tenure.agent.payload.stores import PayloadStore
 from tenure.agent.script import RESULTS
+from tenure.agent.uris import bare
 from tenure.remote.model.fields import ResultRef
 
 METADATA = "metadata.json"
 _PIECE = 1 << 20
 _OUTPUTS = ("stdout", "stderr")
+_LONGEST_NAME = 200
+#: What a store says of one file, today and later: its name, or its size, is none that it takes.
+_NEVER = frozenset({errno.ENAMETOOLONG, errno.EILSEQ, errno.EINVAL, errno.EFBIG})
+#: A disk, or another machine's, may give later what it does not give now.
+_TRIES_TO_READ = 3
 
 
 class TooMuch(Exception):
     """A job left more than the node lets through."""
+
+
+class _Unreadable(OSError):
+    """What a job left cannot be read, as opposed to: cannot be stored."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,31 +61,46 @@ def put_results(
     work = execution.work
     there = PurePosixPath(*map(folder_name, (work.tenant_id, work.workspace_id, work.job_id, execution.execution_id)))
     files, skipped, room = [], [], max_mib * 2**20 if max_mib is not None else None
-    for found in _files(folder):
+
+    def skip(name: PurePosixPath, why: str | None) -> None:
+        skipped.append({"name": _text(name), "why": why or "it cannot be read"})
+
+    for found in _files(folder, skip):
         try:
             source = os.open(found.path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK)
         except OSError as error:
-            skipped.append({"name": _text(found.name), "why": error.strerror or "it cannot be read"})
+            skip(found.name, error.strerror)
             continue
+        stored = _in_store(found.name)
         with os.fdopen(source, "rb") as file:
             if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-                skipped.append({"name": _text(found.name), "why": "it is no file"})
+                skip(found.name, "it is no file")
                 continue
             digest, size = hashlib.sha256(), 0
-            with store.writing(there / _in_store(found.name)) as out:
-                while piece := file.read(_PIECE):
-                    size += len(piece)
-                    if room is not None and size > room:
-                        raise TooMuch(
-                            f"It left more than {max_mib:,} MiB; see [results] max_mib in the node's settings."
-                        )
-                    if stopping():
-                        raise Interrupted
-                    digest.update(piece)
-                    out.write(piece)
+            try:
+                with store.writing(there / stored) as out:
+                    while piece := _read(file, found.name):
+                        size += len(piece)
+                        if room is not None and size > room:
+                            raise TooMuch(
+                                f"It left more than {max_mib:,} MiB; see [results] max_mib in the node's settings."
+                            )
+                        if stopping():
+                            raise Interrupted
+                        digest.update(piece)
+                        out.write(piece)
+            except _Unreadable as error:
+                if execution.attempts + 1 < _TRIES_TO_READ:
+                    raise
+                skip(found.name, error.strerror)
+                continue
+            except OSError as error:
+                if error.errno not in _NEVER:
+                    raise
+                skip(found.name, error.strerror)  # where the store takes none at all, metadata.json tells
+                continue
             room = room - size if room is not None else None
-        stored = str(_in_store(found.name))
-        files.append({"name": _text(found.name), "stored": stored, "size": size, "sha256": digest.hexdigest()})
+        files.append({"name": _text(found.name), "stored": str(stored), "size": size, "sha256": digest.hexdigest()})
     metadata = {**_about(execution), "files": files, "skipped": skipped}
     with store.writing(there / METADATA) as out:
         out.write(json.dumps(metadata, indent=2, ensure_ascii=False).encode())
@@ -90,34 +116,60 @@ def _about(execution: Execution) -> dict[str, Any]:
     ended = {} if outcome is None else outcome.model_dump(mode="json")
     times = {"received_at": _time(execution.received_at)}
     return {
-        "format": 1, **known, "input_uri": work.payload_ref.input_uri, "queue_name": work.queue_name,
+        "format": 1, **known, "input_uri": bare(work.payload_ref.input_uri), "queue_name": work.queue_name,
         "scheduler_job_id": execution.job_id, "slurm_job_id": execution.slurm_job_id, "restarts": execution.restarts,
         **times, **ended,
     }  # fmt: skip
 
 
-def _files(folder: Path) -> Iterator[_Found]:
+def _files(folder: Path, skip: Callable[[PurePosixPath, str | None], None]) -> Iterator[_Found]:
     for name in _OUTPUTS:
         if (folder / name).exists():
             yield _Found(folder / name, PurePosixPath(name))
     root = folder / RESULTS
-    for parent, folders, names in os.walk(root, followlinks=False):
+
+    def unread(error: OSError) -> None:
+        path = Path(error.filename)
+        if path != root or not isinstance(error, FileNotFoundError):  # a job may take away what it does not use
+            skip(PurePosixPath(RESULTS, path.relative_to(root)), error.strerror)
+
+    for parent, folders, names in os.walk(root, onerror=unread, followlinks=False):
         folders.sort()
-        links = [name for name in folders if (Path(parent) / name).is_symlink()]
+        links = [name for name in folders if os.path.islink(os.path.join(parent, name))]  # noqa: PTH114, PTH118 - never raises
         for name in sorted(names + links):
             path = Path(parent) / name
             yield _Found(path, PurePosixPath(RESULTS, path.relative_to(root).as_posix()))
 
 
+def _read(file: BinaryIO, name: PurePosixPath) -> bytes:
+    try:
+        return file.read(_PIECE)
+    except OSError as error:
+        raise _Unreadable(error.errno, error.strerror, _text(name)) from error
+
+
 def _in_store(name: PurePosixPath) -> PurePosixPath:
-    """Names that are no text, or that a URI cannot hold as they are, are percent-encoded."""
-    return PurePosixPath(*(quote(os.fsencode(part), safe=" ") if _odd(part) else part for part in name.parts))
+    """The name as the store has it: another one for each."""
+    return PurePosixPath(*map(_stored, name.parts))
+
+
+def _stored(part: str) -> str:
+    """Names that are no text, or that a URI cannot hold as they are, are percent-encoded, and shortened by a hash where that is
+    too long. None meets another: what is not encoded has no ``%``, and what is encoded no ``%-``.
+    """
+    if not _odd(part):
+        return part
+    encoded = quote(os.fsencode(part), safe=" ")
+    if len(encoded) <= _LONGEST_NAME:
+        return encoded
+    digest = hashlib.sha256(os.fsencode(part)).hexdigest()[:32]
+    return f"{encoded[: _LONGEST_NAME - 34]}%-{digest}"
 
 
 def _odd(part: str) -> bool:
     with contextlib.suppress(UnicodeEncodeError):
         part.encode()
-        return not part.isprintable()
+        return "%" in part or not part.isprintable()
     return True
 
 

@@ -12,6 +12,7 @@ from urllib.parse import unquote, urlsplit
 
 from tenure.agent.durable import sync_folder
 from tenure.agent.payload.filesystem import filesystem_of, opened
+from tenure.agent.uris import bare
 
 
 class PayloadStore(Protocol):
@@ -46,7 +47,7 @@ class FolderStore:
         """A file beside its final name, renamed when it is whole."""
         target = self._folder / path
         target.parent.mkdir(parents=True, exist_ok=True)
-        new = target.with_name(f".new-{os.getpid()}")
+        new = target.with_name(f".%new-{os.getpid()}")  # no name in a store is so: `%` stands before two digits there
         try:
             with new.open("wb") as file:
                 yield file
@@ -72,7 +73,7 @@ class ElsewhereStore:
     """An object store or another machine, by fsspec: a file appears when it has been closed."""
 
     def __init__(self, uri: str) -> None:
-        self._uri = uri.rstrip("/")
+        self._shown = bare(uri).rstrip("/")
         self._filesystem, self._root = filesystem_of(uri)
 
     @contextmanager
@@ -84,8 +85,8 @@ class ElsewhereStore:
             yield file
 
     def uri(self, path: PurePosixPath) -> str:
-        """Below the store's own URI."""
-        return f"{self._uri}/{path}"
+        """Below the store's own URI, without what opens it."""
+        return f"{self._shown}/{path}"
 
     def remove(self, path: PurePosixPath) -> None:
         """Delete it."""

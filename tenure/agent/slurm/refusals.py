@@ -9,6 +9,7 @@ import re
 from dataclasses import dataclass
 from enum import StrEnum
 
+from tenure.agent.sentences import failure_with
 from tenure.agent.slurm.command import last_words
 from tenure.remote.model.fields import Failure
 
@@ -38,7 +39,7 @@ class Reply:
     @property
     def failure(self) -> Failure:
         """What a refusal means for the execution."""
-        return Failure(code=REJECTED, message=f"Slurm refused the job: {self.why}", retryable=_passes(self.why))
+        return failure_with(code=REJECTED, message=f"Slurm refused the job: {self.why}", retryable=_passes(self.why))
 
 
 _ID = re.compile(r"^(\d+)(?:;\S+)?$", re.MULTILINE)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tenure.agent.scheduler import JobStatus, Phase
+from tenure.agent.sentences import failure_with
 from tenure.agent.slurm.record import REVOKED, Record
 from tenure.remote.model.fields import Failure
 
@@ -74,15 +75,17 @@ def _failure(record: Record) -> Failure | None:
     """Why it failed, where it did."""
     if record.reason == _NEVER and record.state in ("PENDING", "CANCELLED"):
         # Slurm lets such a job pend for ever, unless it was submitted with --kill-on-invalid-dep.
-        return Failure(code=_NEVER, message="A job that it depends on did not end as it should have.", retryable=False)
+        return failure_with(
+            code=_NEVER, message="A job that it depends on did not end as it should have.", retryable=False
+        )
     if record.state in NEED_MORE:
-        return Failure(code=record.state, message=NEED_MORE[record.state], retryable=False)
+        return failure_with(code=record.state, message=NEED_MORE[record.state], retryable=False)
     if record.state in _RETRYABLE:
-        return Failure(code=record.state, message=_RETRYABLE[record.state], retryable=True)
+        return failure_with(code=record.state, message=_RETRYABLE[record.state], retryable=True)
     if record.state in _FINAL:
-        return Failure(code=record.state, message=_FINAL[record.state], retryable=False)
+        return failure_with(code=record.state, message=_FINAL[record.state], retryable=False)
     if record.state == "FAILED":
-        return Failure(code="FAILED", message=_how_it_ended(record), retryable=False)
+        return failure_with(code="FAILED", message=_how_it_ended(record), retryable=False)
     return None
 
 

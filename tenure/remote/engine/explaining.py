@@ -38,8 +38,8 @@ def _of_node(node: NodeRow, now: datetime) -> Iterator[Reason]:
         )  # fmt: skip
     elif node.scheduler_problem is not None:
         yield Reason(
-            "scheduler_problem", f"The scheduler of node {node.name} does not answer: {node.scheduler_problem}",
-            "Mend the scheduler; until it answers, the node submits nothing.",
+            "scheduler_problem", f"Node {node.name} has a problem: {node.scheduler_problem}",
+            "Mend it; `tenure agent status` on the node says when that is over.",
             evidence | {
                 "scheduler": node.scheduler, "since": instant(node.problem_since) if node.problem_since else None,
             },
