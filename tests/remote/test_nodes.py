@@ -22,6 +22,22 @@ def test_a_node_is_defined_once_and_changed_where_it_differs(border: Border) -> 
     assert [node["node"] for node in border.site.admin.get(f"{R}/nodes")["items"]] == [border.node]
 
 
+@pytest.mark.parametrize(
+    ("field", "value"), [("accepting", "1"), ("accepting", True), ("draining", "no"), ("wait_seconds", "0")]
+)
+def test_a_poll_with_a_value_of_another_type_is_invalid(border: Border, field: str, value: Any) -> None:
+    answer = border.ask_poll(**{field: value})
+    assert (answer.status_code, answer.json()["code"]) == (400, "invalid_request")
+
+
+@pytest.mark.parametrize(
+    "change", [{"max_attempts": "7"}, {"lease_seconds": True}, {"queues": {"normal": {"max_cpu": "4"}}}]
+)
+def test_a_definition_with_a_value_of_another_type_is_invalid(border: Border, change: dict[str, Any]) -> None:
+    answer = border.site.admin.request("PUT", f"{R}/nodes/{border.node}", json=SPEC | change)
+    assert (answer.status_code, answer.json()["code"]) == (400, "invalid_request")
+
+
 def test_a_principal_is_bound_to_one_node(border: Border) -> None:
     body = SPEC | {"principal": border.defined["principal"]}
     answer = border.site.admin.request("PUT", f"{R}/nodes/cluster-2", json=body)
