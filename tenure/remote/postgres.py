@@ -123,6 +123,11 @@ class PostgresRemote:
             found.setdefault(row["submission"], []).append(_execution(row))
         return found
 
+    def results(self, submission: int) -> Op[dict[int, Mapping[str, Any]]]:
+        """See ``RemoteStorage.results``."""
+        found = yield Statement("remote_results", {"submission": submission})
+        return {row["number"]: row["result_ref"] for row in found}
+
     def open_executions(self, tenant: int, node: int) -> Op[list[tuple[ExecutionRow, SubmissionRow]]]:
         """See ``RemoteStorage.open_executions``."""
         found = yield Statement("open_executions", {"tenant": tenant, "node": node})

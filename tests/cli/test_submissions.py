@@ -101,6 +101,24 @@ def test_a_submission_from_its_command_to_its_end(tenure, node, submitted):
     assert (again.code, "CANCELED" in again.err) == (1, True)
 
 
+def test_where_a_failed_execution_left_its_output_is_printed(tenure, node, submitted):
+    (work,) = node.poll_node("cluster-1", {"agent_id": "a", "accepting": 1}).work
+    joins = work.model_dump(
+        mode="json",
+        include={"tenant_id", "workspace_id", "job_id", "submission_id", "execution_id", "trace_id"},
+    ) | {"occurred_at": "2026-03-01T12:00:00Z"}  # fmt: skip
+    error = {"code": "FAILED", "message": "It ended with 3.", "retryable": True}
+    node.receive_events([
+        joins | {"event_id": "1", "state": "accepted"}, joins | {"event_id": "2", "state": "running"},
+        joins | {"event_id": "3", "state": "failed", "error": error, "result_ref": {"output_uri": "s3://out/1/"}},
+    ])  # fmt: skip
+
+    assert "s3://out/1/" in tenure("submission", "show", submitted).out
+    told = tenure("submission", "history", submitted).out
+    assert "failed," in told
+    assert "output at s3://out/1/" in told
+
+
 def test_what_is_not_there_is_said(tenure, node):
     assert "no such submission" in tenure("submission", "show", "JX-YGJ24").err
     assert "no management node 'nowhere'" in tenure("node", "show", "nowhere").err

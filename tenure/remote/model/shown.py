@@ -60,6 +60,10 @@ class ExecutionShown(BaseModel):
     wanted: bool = Field(description="False: the node is to end it.")
     scheduler_ref: SchedulerRefShown
     status_detail: str | None
+    result_ref: dict[str, Any] | None = Field(
+        description="Where it left what it wrote, its `stderr` among it: also where it failed.",
+        examples=[ResultRef(output_uri="s3://lab/out/1").wire()],
+    )
     handed_out_at: datetime
     accepted_at: datetime | None
     running_at: datetime | None
