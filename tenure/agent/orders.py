@@ -12,7 +12,7 @@ from tenure.agent.backoff import pause_after
 from tenure.agent.bell import Bell
 from tenure.agent.door import Door
 from tenure.agent.errors import AnotherAgent, StateFolderUnusable, Superseded
-from tenure.agent.execution import WITH_JOB
+from tenure.agent.execution import WITH_JOB, Execution
 from tenure.agent.lease import NodeLease
 from tenure.agent.settings import AgentSettings
 from tenure.agent.standing import SCHEDULER, SERVER, STATE, Standing
@@ -100,8 +100,9 @@ class Orders:
     def _said(self) -> NodePoll:
         held = self._store.open_executions()
         room = self._settings.max_executions - len(held)
-        # What holds a job at its scheduler is the node's trouble; an input that is late, or a full store, is not.
-        troubles = (self._standing.problem(SCHEDULER), *(each.problem for each in held if each.stage in WITH_JOB))
+        # What holds a job at its scheduler is for somebody to see to, while other work goes on; an input that is late, or a full
+        # store, is not.
+        stuck = (_of_job(each) for each in held if each.stage in WITH_JOB and each.problem)
         ids = [each.execution_id for each in held]
         canceling = [each.execution_id for each in held if each.cancel_at is not None]
         return NodePoll(
@@ -112,7 +113,7 @@ class Orders:
             holding=tuple((ids + self._store.owing())[:_MOST_TOLD]),
             canceling=tuple((canceling + sorted(self._unknown))[:_MOST_TOLD]), draining=self._standing.draining,
             scheduler=self._standing.scheduler_name,
-            scheduler_problem=next((trouble.replace("\0", "")[:2000] for trouble in troubles if trouble), None),
+            scheduler_problem=_sentence(self._standing.problem(SCHEDULER)), job_problem=_sentence(next(stuck, None)),
         )  # fmt: skip
 
     def _obey(self, orders: NodeOrders) -> bool:
@@ -143,6 +144,15 @@ class Orders:
 
 def _differs(asked: NodePoll, now: NodePoll) -> bool:
     """Whether the server should hear at once: whether work is of use, and what is wrong. The rest has time."""
-    return (asked.accepting > 0, asked.draining, asked.scheduler_problem, asked.scheduler) != (
-        now.accepting > 0, now.draining, now.scheduler_problem, now.scheduler,
+    return (asked.accepting > 0, asked.draining, asked.scheduler_problem, asked.job_problem, asked.scheduler) != (
+        now.accepting > 0, now.draining, now.scheduler_problem, now.job_problem, now.scheduler,
     )  # fmt: skip
+
+
+def _of_job(execution: Execution) -> str:
+    work = execution.work
+    return f"Execution {work.attempt} of submission {work.submission_id}: {execution.problem}"
+
+
+def _sentence(trouble: str | None) -> str | None:
+    return trouble.replace("\0", "")[:2000] if trouble else None

@@ -34,7 +34,7 @@ _FACT = (
 )  # fmt: skip
 _BEAT = (
     "uid", "tenant", "agent_id", "incarnation", "polled_at", "draining", "holding", "scheduler", "scheduler_problem",
-    "problem_since", "folder_id", "served_until",
+    "problem_since", "folder_id", "served_until", "job_problem",
 )  # fmt: skip
 _TIMES = ("handed_out_at", "accepted_at", "running_at", "ended_at")
 _LAST = 2**63 - 1

@@ -24,7 +24,8 @@ def node_form(standing: NodeStanding) -> dict[str, Any]:
         "worker": euid.format_euid(euid.WORKER, node.worker), "principal": standing.principal, "spec": dict(node.spec),
         "created_at": instant(node.created_at), "silent": standing.silent, "polled_at": _at(node.polled_at),
         "agent_id": node.agent_id, "draining": node.draining, "holding": node.holding, "scheduler": node.scheduler,
-        "scheduler_problem": node.scheduler_problem, "problem_since": _at(node.problem_since), "seq": node.seq,
+        "scheduler_problem": node.scheduler_problem, "problem_since": _at(node.problem_since), "job_problem": node.job_problem,
+        "seq": node.seq,
     }  # fmt: skip
 
 

@@ -194,6 +194,9 @@ class NodePoll(Contract):
     scheduler_problem: Sentence | None = Field(
         default=None, description="Why its scheduler does not answer, if it does not."
     )
+    job_problem: Sentence | None = Field(
+        default=None, description="What somebody must look at with one of its jobs. Other work goes on."
+    )
 
 
 class NodeOrders(Contract):

@@ -39,6 +39,7 @@ class NodeShown(BaseModel):
     scheduler: str | None
     scheduler_problem: str | None
     problem_since: datetime | None
+    job_problem: str | None = Field(description="What somebody must look at with one of its jobs. Other work goes on.")
     seq: int
 
 
