@@ -68,6 +68,14 @@ def test_what_is_no_queue_is_refused_in_a_sentence(tenure, queue):
     assert "Traceback" not in answer.err
 
 
+@pytest.mark.parametrize("name", ["a b", "a@b", "", ".a", "a/b", "ä", "a\n", "n" * 101])
+def test_what_is_no_name_of_a_node_is_refused_in_a_sentence(tenure, name):
+    answer = tenure("node", "define", name, "--queue", "normal", "--json")
+    assert (answer.code, json.loads(answer.err)["error"]["code"]) == (1, "invalid_request")
+    assert "is no name of a management node" in answer.err
+    assert tenure("node", "list", "--json").lines == []
+
+
 def test_a_submission_from_its_command_to_its_end(tenure, node, submitted):
     (work,) = node.poll_node("cluster-1", {"agent_id": "a", "accepting": 1}).work
     joins = work.model_dump(

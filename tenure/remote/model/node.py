@@ -2,16 +2,29 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+import re
+from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
+from tenure.model.errors import InvalidRequest
 from tenure.model.queue import RetryPolicy
 from tenure.remote.model.fields import Id, Integer
 
-NodeName = Annotated[str, StringConstraints(min_length=1, max_length=100, pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$")]
+_NAME = r"[A-Za-z0-9][A-Za-z0-9_.-]*"
+_LONGEST = 100
+NodeName = Annotated[str, StringConstraints(min_length=1, max_length=_LONGEST, pattern=f"^{_NAME}$")]
 """How a node is named everywhere: ``management_node_id`` in contracts."""
 _MOST = 100
+
+
+def check_name(name: str) -> None:
+    """``InvalidRequest`` where it is no ``NodeName``."""
+    if len(name) > _LONGEST or re.fullmatch(_NAME, name) is None:
+        raise InvalidRequest(
+            f"{name!r} is no name of a management node.",
+            f"Take letters, digits, '_', '.' and '-', a letter or a digit first, {_LONGEST} at most.",
+        )
 
 
 class NodeQueue(BaseModel):
@@ -52,3 +65,8 @@ class NodeSpec(BaseModel):
         3, ge=1, le=1000, description="How many executions a submission gets where failures are retryable."
     )
     retry: RetryPolicy = Field(default_factory=RetryPolicy)
+
+    def told(self) -> dict[str, Any]:
+        """What the fact of it carries: of its queues what was said, so that a hundred fit."""
+        queues = {name: queue.model_dump(mode="json", exclude_defaults=True) for name, queue in self.queues.items()}
+        return self.model_dump(mode="json") | {"queues": queues}
