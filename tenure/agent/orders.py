@@ -12,7 +12,7 @@ from tenure.agent.backoff import pause_after
 from tenure.agent.bell import Bell
 from tenure.agent.door import Door
 from tenure.agent.errors import AnotherAgent, StateFolderUnusable, Superseded
-from tenure.agent.execution import WITH_JOB
+from tenure.agent.execution import WITH_JOB, Execution
 from tenure.agent.lease import NodeLease
 from tenure.agent.requests import DRAIN_TOLD
 from tenure.agent.sentences import sentence
@@ -106,10 +106,10 @@ class Orders:
     def _said(self) -> NodePoll:
         held = self._store.open_executions()
         room = self._settings.max_executions - len(held)
-        # What holds a job at its scheduler is the node's trouble, and so is its own disk; an input that is late, or a full
-        # store, is not.
-        own = [self._standing.problem(name) for name in (SCHEDULER, DISK, STATE)]
-        troubles = (*own, *(each.problem for each in held if each.stage in WITH_JOB))
+        # What holds a job at its scheduler is for somebody to see to, while other work goes on; an input that is late, or a full
+        # store, is not. The node's own disk keeps it from taking work, as a scheduler does that does not answer.
+        own = (self._standing.problem(name) for name in (SCHEDULER, DISK, STATE))
+        stuck = (_of_job(each) for each in held if each.stage in WITH_JOB and each.problem)
         ids = [each.execution_id for each in held]
         canceling = [each.execution_id for each in held if each.cancel_at is not None]
         untold = self._standing.draining and not self._drain_told
@@ -122,7 +122,7 @@ class Orders:
             holding=tuple((ids + self._store.owing())[:_MOST_TOLD]),
             canceling=tuple((canceling + sorted(self._unknown))[:_MOST_TOLD]), draining=self._standing.draining,
             scheduler=self._standing.scheduler_name,
-            scheduler_problem=next((sentence(trouble) for trouble in troubles if trouble), None),
+            scheduler_problem=_sentence(next(filter(None, own), None)), job_problem=_sentence(next(stuck, None)),
         )  # fmt: skip
 
     def _obey(self, orders: NodeOrders) -> bool:
@@ -153,6 +153,15 @@ class Orders:
 
 def _differs(asked: NodePoll, now: NodePoll) -> bool:
     """Whether the server should hear at once: whether work is of use, and what is wrong. The rest has time."""
-    return (asked.accepting > 0, asked.draining, asked.scheduler_problem, asked.scheduler) != (
-        now.accepting > 0, now.draining, now.scheduler_problem, now.scheduler,
+    return (asked.accepting > 0, asked.draining, asked.scheduler_problem, asked.job_problem, asked.scheduler) != (
+        now.accepting > 0, now.draining, now.scheduler_problem, now.job_problem, now.scheduler,
     )  # fmt: skip
+
+
+def _of_job(execution: Execution) -> str:
+    work = execution.work
+    return f"Execution {work.attempt} of submission {work.submission_id}: {execution.problem}"
+
+
+def _sentence(trouble: str | None) -> str | None:
+    return sentence(trouble) if trouble else None

@@ -16,7 +16,7 @@ from tenure.model import fact_types as ft
 from tenure.model.errors import AlreadyExists, Conflict, InvalidRequest, NotFound
 from tenure.model.fact import Fact
 from tenure.model.signing import SigningKey
-from tenure.model.subscription import SubscriptionSpec
+from tenure.model.subscription import SubscriptionSpec, Webhook
 from tenure.store.operation import Op
 
 _PREFIX = "tnk_"
@@ -45,7 +45,8 @@ def define_subscription(
     """Define a subscription, or change the one of that name; the same again changes nothing.
 
     A new one is given a signing key, where its destination takes one, and begins with what is told from now on, with the
-    first fact there is, or behind a position of the ledger. Raises InvalidRequest for a fact type that nobody registered.
+    first fact there is, or behind a position of the ledger. Raises InvalidRequest for a fact type that nobody registered, and
+    for the URL of a webhook whose host can be no name.
     A request that comes again under its key changes nothing, as with all that follow; IdempotencyConflict where it asks for
     something else.
     """
@@ -158,6 +159,7 @@ def _define(
     caller: Caller, spec: SubscriptionSpec, start: Literal["now", "beginning"] | int, ask: Asked | None
 ) -> Op[Defined]:
     yield from _known_types(spec)
+    _check_host(spec)
     there = yield from storage.lock_name(caller.tenant, spec.name)
     before = yield from told_before(caller, spec.name, (ft.SUBSCRIPTION_DEFINED, ft.SUBSCRIPTION_CHANGED), ask)
     if before is not None:
@@ -217,6 +219,14 @@ def _known_types(spec: SubscriptionSpec) -> Op[None]:
                 f"There is no fact type {pattern!r}.", "Name one that is registered, run.* for all of a kind, * for all.",
                 known=sorted(known),
             )  # fmt: skip
+
+
+def _check_host(spec: SubscriptionSpec) -> None:
+    if isinstance(spec.destination, Webhook) and not spec.destination.findable:
+        raise InvalidRequest(
+            f"What {spec.destination.origin} names is no name of a host.",
+            "Correct the URL: between its dots stand 1 to 63 characters, 253 in all.",
+        )
 
 
 def _set_enabled(

@@ -22,6 +22,7 @@ Domain = Literal[
 Stream = Literal["comment", "review", "update", "birth", "task", "alert", "health"]
 Severity = Literal["info", "warning", "critical"]
 MAX_URL = 2000
+_MAX_HOST = 253
 
 _FROZEN = ConfigDict(frozen=True, extra="forbid")
 
@@ -78,6 +79,16 @@ class Webhook(BaseModel):
         if parts.scheme == "http" and not self.allow_private:
             raise ValueError("plain http is for private networks alone (allow_private): use https")
         return self
+
+    @property
+    def findable(self) -> bool:
+        """Whether its host can be a name at all (RFC 1035). Asked where it is defined: one of before is read as it is."""
+        host = urlsplit(self.url).hostname or ""
+        try:
+            host.encode("idna")
+        except UnicodeError:
+            return False
+        return len(host.removesuffix(".")) <= _MAX_HOST
 
     @property
     def origin(self) -> str:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
+from typing import Any
 
+from tenure.model import fact_types as ft
 from tenure.model.errors import AlreadyExists
 from tenure.model.fact import Fact
 from tenure.remote.engine.remote import Remote
@@ -119,6 +121,12 @@ class MemoryRemote(Room):
             if submission in submissions:
                 found.setdefault(submission, []).append(row)
         return found
+
+    @operation
+    def results(self, submission: int) -> dict[int, Mapping[str, Any]]:
+        """See ``RemoteStorage.results``."""
+        told = (fact.data or {} for fact in self._data.facts.get(submission) or () if fact.type == ft.EVENT_RECEIVED)
+        return {data["number"]: data["result_ref"] for data in told if "result_ref" in data}
 
     @operation
     def open_executions(self, tenant: int, node: int) -> list[tuple[ExecutionRow, SubmissionRow]]:

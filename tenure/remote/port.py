@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Protocol
+from typing import Any, Protocol
 
 from tenure.model.fact import Fact
 from tenure.remote.rows import ExecutionRow, NodeRow, RefusalOf, SubmissionFilter, SubmissionPage, SubmissionRow
@@ -92,6 +92,10 @@ class RemoteStorage(Protocol):
 
     def executions(self, submissions: Sequence[int]) -> Op[dict[int, list[ExecutionRow]]]:
         """The executions of submissions, each in order of number; submissions without any are missing."""
+        ...
+
+    def results(self, submission: int) -> Op[dict[int, Mapping[str, Any]]]:
+        """Where executions of a submission left what they wrote, by number, as their events told last."""
         ...
 
     def open_executions(self, tenant: int, node: int) -> Op[list[tuple[ExecutionRow, SubmissionRow]]]:

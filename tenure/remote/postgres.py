@@ -34,7 +34,7 @@ _FACT = (
 )  # fmt: skip
 _BEAT = (
     "uid", "tenant", "agent_id", "incarnation", "polled_at", "draining", "holding", "scheduler", "scheduler_problem",
-    "problem_since", "folder_id", "served_until",
+    "problem_since", "folder_id", "served_until", "job_problem",
 )  # fmt: skip
 _TIMES = ("handed_out_at", "accepted_at", "running_at", "ended_at")
 _LAST = 2**63 - 1
@@ -122,6 +122,11 @@ class PostgresRemote:
         for row in (yield Statement("remote_executions", {"submissions": sorted(set(submissions))})):
             found.setdefault(row["submission"], []).append(_execution(row))
         return found
+
+    def results(self, submission: int) -> Op[dict[int, Mapping[str, Any]]]:
+        """See ``RemoteStorage.results``."""
+        found = yield Statement("remote_results", {"submission": submission})
+        return {row["number"]: row["result_ref"] for row in found}
 
     def open_executions(self, tenant: int, node: int) -> Op[list[tuple[ExecutionRow, SubmissionRow]]]:
         """See ``RemoteStorage.open_executions``."""

@@ -42,6 +42,8 @@ class NodeRow:
     """The state folder of its agent."""
     served_until: datetime | None = None
     """Until then an agent of another folder does not take its place."""
+    job_problem: str | None = None
+    """What somebody must look at with one of its jobs; other work goes on."""
 
     def parsed(self) -> NodeSpec:
         """Its definition."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
@@ -23,7 +24,8 @@ def node_form(standing: NodeStanding) -> dict[str, Any]:
         "worker": euid.format_euid(euid.WORKER, node.worker), "principal": standing.principal, "spec": dict(node.spec),
         "created_at": instant(node.created_at), "silent": standing.silent, "polled_at": _at(node.polled_at),
         "agent_id": node.agent_id, "draining": node.draining, "holding": node.holding, "scheduler": node.scheduler,
-        "scheduler_problem": node.scheduler_problem, "problem_since": _at(node.problem_since), "seq": node.seq,
+        "scheduler_problem": node.scheduler_problem, "problem_since": _at(node.problem_since), "job_problem": node.job_problem,
+        "seq": node.seq,
     }  # fmt: skip
 
 
@@ -44,7 +46,9 @@ def submission_form(row: SubmissionRow) -> dict[str, Any]:
 
 def standing_form(standing: SubmissionStanding) -> dict[str, Any]:
     """A submission with its executions."""
-    return submission_form(standing.submission) | {"executions": [_execution(row) for row in standing.executions]}
+    return submission_form(standing.submission) | {
+        "executions": [_execution(row, standing.results.get(row.execution.number)) for row in standing.executions]
+    }
 
 
 def history_form(history: SubmissionHistory) -> dict[str, Any]:
@@ -56,14 +60,15 @@ def history_form(history: SubmissionHistory) -> dict[str, Any]:
     }
 
 
-def _execution(row: ExecutionRow) -> dict[str, Any]:
+def _execution(row: ExecutionRow, result: Mapping[str, Any] | None) -> dict[str, Any]:
     execution = row.execution
     ref = {"slurm_job_id": execution.slurm_job_id, "partition": execution.partition, "qos": execution.qos}
     return {
         "execution_id": execution.execution_id, "number": execution.number,
         "lease": euid.format_euid(euid.LEASE, execution.attempt),
         "state": str(execution.state) if execution.state is not None else None, "wanted": execution.wanted,
-        "scheduler_ref": ref, "status_detail": row.status_detail, "handed_out_at": instant(row.handed_out_at),
+        "scheduler_ref": ref, "status_detail": row.status_detail,
+        "result_ref": dict(result) if result is not None else None, "handed_out_at": instant(row.handed_out_at),
         "accepted_at": _at(row.accepted_at), "running_at": _at(row.running_at), "ended_at": _at(row.ended_at),
     }  # fmt: skip
 

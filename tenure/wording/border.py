@@ -21,5 +21,7 @@ def sentence(type_: str, data: Mapping[str, Any]) -> str:
         return f"{data['projection_state']}: {data.get('display_message', '')}"
     if type_ == ft.EVENT_RECEIVED:
         kept = "" if data.get("applied") else " (kept: the submission had gone on without it)"
-        return f"execution {data['number']} {data['state']}{kept}"
+        left = data.get("result_ref") or {}
+        output = f", output at {left['output_uri']}" if left else ""
+        return f"execution {data['number']} {data['state']}{kept}{output}"
     return f"job {data.get('job_id', '')} for {data.get('node', '')}"

@@ -173,7 +173,10 @@ def test_a_job_that_the_scheduler_forgot_is_unknown_until_somebody_says_how_it_e
         (trouble,) = look(settings.folder).troubled
         assert (trouble["execution_id"], trouble["stage"]) == (execution, "running")
         assert "has not known job 1" in (trouble["problem"] or "")
-        border.wait(lambda: "has not known" in (border.polls[-1].scheduler_problem or ""), "the server hears of it")
+        border.wait(lambda: "has not known" in (border.polls[-1].job_problem or ""), "the server hears of it")
+        said = border.polls[-1]
+        assert (said.job_problem or "").startswith("Execution 1 of submission ")
+        assert (said.scheduler_problem, said.accepting > 0) == (None, True), "work goes on"
         assert border.states(execution) == ["accepted", "running"], "nothing was concluded"
         said = {"execution_id": execution, "reason": "The log of the node says that it crashed.", "retryable": "yes"}
         ask(settings.folder, CONCLUDE, json.dumps(said))

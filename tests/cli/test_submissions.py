@@ -68,6 +68,14 @@ def test_what_is_no_queue_is_refused_in_a_sentence(tenure, queue):
     assert "Traceback" not in answer.err
 
 
+@pytest.mark.parametrize("name", ["a b", "a@b", "", ".a", "a/b", "ä", "a\n", "n" * 101])
+def test_what_is_no_name_of_a_node_is_refused_in_a_sentence(tenure, name):
+    answer = tenure("node", "define", name, "--queue", "normal", "--json")
+    assert (answer.code, json.loads(answer.err)["error"]["code"]) == (1, "invalid_request")
+    assert "is no name of a management node" in answer.err
+    assert tenure("node", "list", "--json").lines == []
+
+
 def test_a_submission_from_its_command_to_its_end(tenure, node, submitted):
     (work,) = node.poll_node("cluster-1", {"agent_id": "a", "accepting": 1}).work
     joins = work.model_dump(
@@ -99,6 +107,24 @@ def test_a_submission_from_its_command_to_its_end(tenure, node, submitted):
     assert "to be ended" in tenure("submission", "show", submitted).out
     again = tenure("submission", "cancel", submitted)
     assert (again.code, "CANCELED" in again.err) == (1, True)
+
+
+def test_where_a_failed_execution_left_its_output_is_printed(tenure, node, submitted):
+    (work,) = node.poll_node("cluster-1", {"agent_id": "a", "accepting": 1}).work
+    joins = work.model_dump(
+        mode="json",
+        include={"tenant_id", "workspace_id", "job_id", "submission_id", "execution_id", "trace_id"},
+    ) | {"occurred_at": "2026-03-01T12:00:00Z"}  # fmt: skip
+    error = {"code": "FAILED", "message": "It ended with 3.", "retryable": True}
+    node.receive_events([
+        joins | {"event_id": "1", "state": "accepted"}, joins | {"event_id": "2", "state": "running"},
+        joins | {"event_id": "3", "state": "failed", "error": error, "result_ref": {"output_uri": "s3://out/1/"}},
+    ])  # fmt: skip
+
+    assert "s3://out/1/" in tenure("submission", "show", submitted).out
+    told = tenure("submission", "history", submitted).out
+    assert "failed," in told
+    assert "output at s3://out/1/" in told
 
 
 def test_what_is_not_there_is_said(tenure, node):

@@ -12,12 +12,14 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any
 
+import psycopg
 import pytest
 
 from tenure.ledger.destinations.addresses import permitted
 from tenure.ledger.destinations.webhook import WebhookDestination
 from tenure.model.cloud_event import CloudEvent
 from tenure.model.delivery import Outcome, Verdict
+from tenure.model.errors import InvalidRequest
 from tenure.model.fact import Fact
 from tenure.model.signing import SigningKey
 from tenure.model.subscription import Webhook
@@ -251,6 +253,68 @@ def test_answers_that_are_none_are_failures(raw: bytes, outcome: Outcome) -> Non
         verdict = deliver(f"http://127.0.0.1:{port}/")
     assert verdict.outcome is outcome
     assert verdict.retry_after == (7 if outcome is Outcome.DOWN else None)
+
+
+#: What is no name of a host, whoever is asked for it (RFC 1035): a label is too long, or empty, or all of it is too long.
+NO_NAMES = [f"https://{host}/x" for host in (
+    "a" * 64 + ".example.org", "ex..example.org", ".example.org", "example.org..", ".".join(["a" * 60] * 5),
+)]  # fmt: skip
+
+
+@pytest.mark.parametrize("url", NO_NAMES)
+def test_a_webhook_is_not_defined_at_what_is_no_name_of_a_host(post: Post, url: str) -> None:
+    with pytest.raises(InvalidRequest, match="is no name of a host"):
+        post.client.define_subscription(
+            "all", actor="service:shop", filter={"types": ["*"]}, destination={"kind": "webhook", "url": url}
+        )
+    assert post.client.subscriptions() == []
+
+
+@pytest.mark.parametrize(
+    "host", ["a" * 63 + ".example.org", "example.org.", "10.0.0.1", "[::1]", "under_score.example.org"]
+)
+def test_it_may_be_at_any_other(post: Post, host: str) -> None:
+    where = {"kind": "webhook", "url": f"https://{host}/x"}
+    made = post.client.define_subscription("all", actor="service:shop", filter={"types": ["*"]}, destination=where)
+    assert made.subscription.name == "all"
+
+
+@pytest.mark.parametrize("url", NO_NAMES[:2])
+def test_one_that_was_defined_there_before_is_a_receiver_that_is_away(post: Post, url: str) -> None:
+    post.subscribe("https://shop.example/x")
+    with psycopg.connect(post.dsn) as owner:
+        owner.execute("set session_replication_role = replica")
+        owner.execute(
+            "update tenure.subscription set spec = jsonb_set(spec, '{destination,url}', to_jsonb(%s::text)) where tenant = %s",
+            [url, post.client.caller.tenant],
+        )
+    post.work(1)
+    post.drain()
+    reason = next(each for each in post.client.explain_subscription("all") if each.code == "receiver_away")
+    assert (reason.evidence["failing_with"], reason.blocking) == ("unreachable", True)
+    assert [delivery.code for delivery in post.client.failed_deliveries("all")] == ["unreachable"]
+
+
+def test_what_nobody_foresaw_is_a_failed_delivery_and_told(
+    post: Post, receiver: Receiver, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def broken(self: WebhookDestination, event: CloudEvent) -> Verdict:
+        raise LookupError("a secret of the event")
+
+    post.subscribe(receiver.url)
+    (event,) = post.work(1)
+    with monkeypatch.context() as patched:
+        patched.setattr(WebhookDestination, "_post", broken)
+        post.drain()
+    reason = next(each for each in post.client.explain_subscription("all") if each.code == "event_fails")
+    assert (reason.evidence["event"], reason.evidence["code"], reason.blocking) == (event, "unforeseen", True)
+    assert [delivery.code for delivery in post.client.failed_deliveries("all")] == ["unforeseen"]
+    assert "LookupError at" in caplog.text
+    assert "a secret" not in caplog.text
+
+    post.clock.advance(seconds=60)
+    post.drain()
+    assert [each.event["id"] for each in receiver.came] == [event]
 
 
 def test_a_port_on_which_nobody_listens_is_a_receiver_that_is_down() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tenure.testing.clock import MovableClock
-from tests.remote.border import ERROR, Border
+from tests.remote.border import ERROR, RESULT, Border
 
 RETRYABLE = ERROR | {"code": "NODE_FAIL", "retryable": True}
 POINTS: list[tuple[str, ...]] = [(), ("accepted",), ("accepted", "running")]
@@ -65,6 +65,44 @@ def test_when_no_attempt_is_left_it_has_failed(border: Border, clock: MovableClo
     shown = border.shown(work["submission_id"])
     assert (shown["projection_state"], shown["failure"]) == ("failed", RETRYABLE)
     assert border.state(work["submission_id"]) == "FAILED_TERMINAL"
+
+
+def output(name: str) -> dict[str, str]:
+    return {"output_uri": f"s3://lab/out/{name}/"}
+
+
+def test_where_a_failed_execution_left_its_output_is_told_and_shown(border: Border, clock: MovableClock) -> None:
+    """Of each execution, whether it is tried again or not; its `stderr` lies there."""
+    work = border.handed_out()
+    submission = work["submission_id"]
+    border.tell(work, "accepted", "running")
+    border.tell(work, "failed", error=RETRYABLE, result_ref=output("first"))
+    shown = border.shown(submission)
+    assert (shown["result_ref"], shown["executions"][0]["result_ref"]) == (None, output("first"))
+    clock.advance(seconds=31)
+    (again,) = border.poll()["work"]
+    border.tell(again, "accepted", "running")
+    border.tell(again, "failed", result_ref=output("second") | {"metadata_uri": "s3://lab/out/second/metadata.json"})
+
+    shown = border.shown(submission)
+    second = output("second") | {"metadata_uri": "s3://lab/out/second/metadata.json"}
+    assert [e["result_ref"] for e in shown["executions"]] == [output("first"), second]
+    assert (shown["failure"], shown["result_ref"]) == (ERROR, second)
+    told = [e["data"] for e in border.history(submission)["entries"] if e["type"] == "projection.updated"]
+    assert [update.get("result_ref") for update in told] == [None, None, None, second]
+
+    border.site.trusted.requeue(shown["subject"], reopen=True, reason="the input was mended")
+    assert border.shown(submission)["result_ref"] is None, "a new round has none yet"
+    assert border.site.trusted.verify().found == {}
+
+
+def test_what_an_execution_left_is_shown_where_its_submission_had_gone_on_without_it(border: Border) -> None:
+    work = border.handed_out()
+    border.tell(work, "accepted", "running")
+    border.cancel(work["submission_id"])
+    assert border.tell(work, "failed", result_ref=RESULT)["outcome"] == "kept"
+    shown = border.shown(work["submission_id"])
+    assert (shown["result_ref"], shown["executions"][0]["result_ref"]) == (None, RESULT)
 
 
 def test_requeueing_a_dead_letter_begins_a_new_round(border: Border) -> None:

@@ -22,6 +22,45 @@ def test_a_node_is_defined_once_and_changed_where_it_differs(border: Border) -> 
     assert [node["node"] for node in border.site.admin.get(f"{R}/nodes")["items"]] == [border.node]
 
 
+def test_a_hundred_plain_queues_are_defined_and_changed(border: Border) -> None:
+    queues = {
+        f"queue-{n:03}": {"partition": f"part-{n:03}", "account": "lab", "max_walltime_seconds": 86400}
+        for n in range(100)
+    }
+    defined = border.define(queues=queues)
+    assert len(defined["spec"]["queues"]) == 100
+    assert border.define(queues=queues)["seq"] == defined["seq"], "the same again changes nothing"
+    one = defined["spec"]["queues"]["queue-007"]
+    assert (one["partition"], one["account"], one["qos"], one["accounts"]) == ("part-007", "lab", None, [])
+    fresh = border.site.admin.request("PUT", f"{R}/nodes/fresh", json={"queues": queues})
+    assert (fresh.status_code, len(fresh.json()["spec"]["queues"])) == (200, 100)
+
+
+def test_a_definition_that_is_too_long_is_refused_with_what_to_do(border: Border) -> None:
+    queues = {f"queue-{n:03}": {"accounts": [f"account-{each}" for each in range(10)]} for n in range(100)}
+    answer = border.site.admin.request("PUT", f"{R}/nodes/{border.node}", json=SPEC | {"queues": queues})
+    assert (answer.status_code, answer.json()["code"]) == (413, "payload_too_large")
+    assert "definition of node cluster-1" in answer.json()["detail"]
+    assert "fewer queues" in answer.json()["hint"]
+    assert border.site.admin.get(f"{R}/nodes/{border.node}")["spec"] == border.defined["spec"]
+
+
+@pytest.mark.parametrize(
+    ("field", "value"), [("accepting", "1"), ("accepting", True), ("draining", "no"), ("wait_seconds", "0")]
+)
+def test_a_poll_with_a_value_of_another_type_is_invalid(border: Border, field: str, value: Any) -> None:
+    answer = border.ask_poll(**{field: value})
+    assert (answer.status_code, answer.json()["code"]) == (400, "invalid_request")
+
+
+@pytest.mark.parametrize(
+    "change", [{"max_attempts": "7"}, {"lease_seconds": True}, {"queues": {"normal": {"max_cpu": "4"}}}]
+)
+def test_a_definition_with_a_value_of_another_type_is_invalid(border: Border, change: dict[str, Any]) -> None:
+    answer = border.site.admin.request("PUT", f"{R}/nodes/{border.node}", json=SPEC | change)
+    assert (answer.status_code, answer.json()["code"]) == (400, "invalid_request")
+
+
 def test_a_principal_is_bound_to_one_node(border: Border) -> None:
     body = SPEC | {"principal": border.defined["principal"]}
     answer = border.site.admin.request("PUT", f"{R}/nodes/cluster-2", json=body)

@@ -33,6 +33,12 @@ select 2 ^ 40 + 2 * (n + %(beyond)s), 1, %(tenant)s, %(node)s, 'x' || n, n,
     true, n %% 1000 = 0, now()
 from generate_series(1, %(many)s) n
 """
+_FACTS = """
+insert into tenure.fact (thread, seq, tenant, at, type, actor, data, hash)
+select 2 ^ 40 + 2 * (n + %(beyond)s), seq, %(tenant)s, now(), 'execution_event.received', 'agent:n',
+    '{"number": 1, "state": "failed", "result_ref": {"output_uri": "s3://out"}}', sha256('x')
+from generate_series(1, %(many)s) n, generate_series(1, 2) seq
+"""
 _INBOX = """
 insert into tenure.inbox
 select %(tenant)s, 'remote.n', 'event-' || n, sha256('x'), 'agent:n', now()
@@ -58,7 +64,7 @@ def crowded(admin: psycopg.Connection, pg_server: str, migrated_template: str) -
     with psycopg.connect(dsn, autocommit=True) as connection:
         (node,) = connection.execute("select uid from tenure.management_node").fetchone() or (0,)
         connection.execute("set session_replication_role = replica")
-        for statement in (_FILL, _EXECUTIONS, _INBOX, _REFUSALS):
+        for statement in (_FILL, _EXECUTIONS, _FACTS, _INBOX, _REFUSALS):
             connection.execute(statement, {"tenant": tenant, "node": node, "many": MANY, "beyond": 0})
             for other in range(1, 5):
                 others = {"tenant": other, "node": other, "many": MANY // 5, "beyond": other * MANY}
@@ -105,6 +111,7 @@ ASKED: dict[str, tuple[str, dict[str, Any], str, str, int]] = {
     ),
     "from there on": ("submissions_after", {"after": FIRST + 1000, "limit": 50}, SUBMISSION, "pkey", 200),
     "executions": ("remote_executions", {"submissions": [FIRST, FIRST + 20]}, EXECUTION, "pkey", 10),
+    "results": ("remote_results", {"submission": FIRST}, "fact", "pkey", 2),
     "open executions": ("open_executions", {}, EXECUTION, "open", 120),
     "refusals": ("newest_refusals", {"subject": 2**41 + 2, "before": 2**62, "limit": 50}, "refusal", "subject", 50),
     "known events": (
@@ -133,4 +140,4 @@ def _look(crowded: dict[str, Any], what: str) -> None:
     plan = plan_of(crowded, name, **params)
     used = {node.get("Index Name", node["Node Type"]) for node in plan.scans({table})}
     assert used <= {f"{table}_{each}" for each in index.split(" or ")}
-    assert plan.rows_read({SUBMISSION, EXECUTION, "inbox", "refusal"}) <= most
+    assert plan.rows_read({SUBMISSION, EXECUTION, "fact", "inbox", "refusal"}) <= most

@@ -48,7 +48,7 @@ def tell(post: Post, work: Any, *states: str) -> None:
     joins = work.model_dump(
         include={"tenant_id", "workspace_id", "job_id", "submission_id", "execution_id", "trace_id"}
     )
-    wants: dict[str, Any] = {"completed": {"result_ref": RESULT}, "failed": {"error": ERROR}}
+    wants: dict[str, Any] = {"completed": {"result_ref": RESULT}, "failed": {"error": ERROR, "result_ref": RESULT}}
     outcomes = post.client.receive_events([
         joins | {"event_id": f"{work.execution_id}:{s}", "state": s, "occurred_at": "2026-01-05T12:00:00Z"} | wants.get(s, {})
         for s in states
@@ -89,6 +89,8 @@ def test_the_product_gets_each_projection_in_order_for_each_job(post: Post, rece
         assert event["type"] == "tenure.projection.updated"
     results = {e["data"]["job_id"]: e["data"].get("result_ref") for e in receiver.taken}
     assert results[one.job_id] == RESULT
+    ended = {e["data"]["job_id"]: e["data"].get("result_ref") for e in receiver.taken if "failure" in e["data"]}
+    assert ended == {other.job_id: RESULT, third.job_id: None}, "what failed left its output, too"
     failures = [e["data"]["failure"] for e in receiver.taken if "failure" in e["data"]]
     assert {failure["code"] for failure in failures} == {"EXIT_3", "canceled"}
 

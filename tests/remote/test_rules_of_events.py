@@ -160,5 +160,33 @@ def test_a_failed_event_lacks_each_of_what_it_needs_and_changes_nothing(scene: S
     assert scene.counted(case) == before
 
 
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        ("occurred_at", 1700000000), ("occurred_at", "2026-03-01 12:00:00Z"), ("occurred_at", "2026-03-01T12:00:00"),
+        ("error.retryable", "no"), ("error.retryable", 0),
+    ],
+)  # fmt: skip
+def test_an_event_with_a_value_of_another_type_is_invalid_alone_and_in_a_batch(
+    scene: Scene, path: str, value: Any
+) -> None:
+    case = Case("running", "failed", same_id=False, own_tenant=True, whole=False)
+    before = scene.counted(case)
+    event = scene.border.event(scene.works[case], "failed")
+    *parents, last = path.split(".")
+    place = event
+    for parent in parents:
+        place[parent] = place = dict(place[parent])
+    place[last] = value
+
+    alone = scene.border.report(event)
+    batch = scene.border.emitter.request("POST", f"{R}/events/batch", json={"events": [event]}).json()["results"]
+
+    assert (alone.status_code, alone.json()["code"]) == (400, "invalid_event")
+    assert alone.json()["detail"].startswith(f"{path}: ")
+    assert [(result["status"], result["code"]) for result in batch] == [(400, "invalid_event")]
+    assert scene.counted(case) == before
+
+
 def test_nothing_diverges_after_all_that(scene: Scene) -> None:
     assert scene.border.site.trusted.verify().found == {}

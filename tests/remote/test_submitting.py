@@ -136,6 +136,23 @@ def test_an_unknown_node_and_another_tenant_are_told_apart(border: Border) -> No
     assert border.reader.get(f"{R}/submissions")["items"] == []
 
 
+@pytest.mark.parametrize("value", ["2", True, 2.5])
+def test_a_shape_is_made_of_integers_and_2_0_is_one(border: Border, value: Any) -> None:
+    border.poll(accepting=0)
+    command = border.command()
+    for field in command["resource_shape"]:
+        answer = border.ask_submit(command | {"resource_shape": command["resource_shape"] | {field: value}})
+        assert (answer.status_code, answer.json()["code"]) == (400, "invalid_request")
+    assert border.reader.get(f"{R}/submissions")["items"] == []
+
+    answers = [
+        border.ask_submit(command | {"resource_shape": command["resource_shape"] | {"cpu": cpu}}) for cpu in (2.0, 2)
+    ]
+
+    assert [answer.status_code for answer in answers] == [202, 202]
+    assert answers[0].content == answers[1].content, "the same command"
+
+
 def test_lists_are_filtered_and_paged(border: Border) -> None:
     made = [border.submit(workspace_id=f"ws-{n % 2}")["submission_id"] for n in range(5)]
     work = next(w for w in border.poll()["work"] if w["submission_id"] == made[0])

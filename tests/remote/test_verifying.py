@@ -153,13 +153,16 @@ def test_a_sentence_of_any_length_fits_into_a_fact(client: Tenure) -> None:
     )
     event = joins | {"occurred_at": "2026-01-05T12:00:00Z", "status_detail": long}
     error = {"code": "c" * 200, "message": long, "retryable": False}
+    left = {"output_uri": "s3://" + "o" * 1995, "metadata_uri": "s3://" + "m" * 1995}
     outcomes = client.receive_events([
-        event | {"event_id": "e" * 200, "state": "accepted"}, event | {"event_id": "f" * 200, "state": "failed", "error": error},
+        event | {"event_id": "e" * 200, "state": "accepted"},
+        event | {"event_id": "f" * 200, "state": "failed", "error": error, "result_ref": left},
     ])  # fmt: skip
     assert [str(o.outcome) for o in outcomes] == ["applied", "applied"]  # type: ignore[union-attr]
     told = client.submission_history(accepted.submission_id)
     failed = next(entry.data for entry in told.entries if entry.data.get("state") == "failed")
     assert failed["error"]["message"].endswith("…")
     assert client.submission(accepted.submission_id).failure["message"].startswith("𝕏𝕏𝕏")  # type: ignore[index]
+    assert client.submission(accepted.submission_id).result_ref == left
     assert submission_uid(accepted.submission_id) is not None
     assert client.verify().clean

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from tenure.testing.clock import MovableClock
-from tests.remote.border import Border
+from tests.remote.border import Border, R
 
 
 def reasons(border: Border, submission_id: str) -> dict[str, Any]:
@@ -30,6 +32,34 @@ def test_a_scheduler_that_does_not_answer_is_told_of(border: Border) -> None:
     reason = reasons(border, submission)["scheduler_problem"]
     assert "slurmctld does not answer" in reason["message"]
     assert reason["evidence"]["scheduler"] == "slurm 22.05"
+
+
+STUCK = "Execution 1 of submission JX-1: Slurm job 7 waits and will not start by itself: PartitionConfig."
+
+
+@pytest.mark.parametrize(
+    "said", [{"job_problem": STUCK}, {"scheduler_problem": STUCK}], ids=["its own field", "an agent of before"]
+)
+def test_a_job_that_needs_somebody_stands_in_nobodys_way(border: Border, said: dict[str, str]) -> None:
+    """The node goes on submitting: no sentence says otherwise, and who waits for the node hears nothing of the job."""
+    there = border.handed_out()
+    border.tell(there, "accepted", scheduler_ref={"slurm_job_id": "7"})
+    waits = border.submit()["submission_id"]
+    border.poll(accepting=1, holding=[there["execution_id"]], **said)
+
+    told = reasons(border, there["submission_id"])
+    assert told["job_needs_somebody"]["blocking"] is False
+    assert STUCK in told["job_needs_somebody"]["message"]
+    assert "scheduler_problem" not in told
+    assert not {"scheduler_problem", "job_needs_somebody"} & reasons(border, waits).keys()
+    node = border.site.admin.get(f"{R}/nodes/{border.node}")
+    assert (node["scheduler_problem"], node["problem_since"], node["job_problem"]) == (None, None, STUCK)
+
+    border.poll(accepting=0, scheduler_problem="The scheduler does not answer: no route", job_problem=STUCK)
+    assert reasons(border, waits)["scheduler_problem"]["blocking"] is True, "that is in everybody's way"
+    assert border.site.admin.get(f"{R}/nodes/{border.node}")["job_problem"] == STUCK
+    border.poll(accepting=1)
+    assert border.site.admin.get(f"{R}/nodes/{border.node}")["job_problem"] is None
 
 
 def test_how_the_execution_stands_is_told_in_the_schedulers_words(border: Border) -> None:

@@ -139,7 +139,7 @@ class World:
             found.append((
                 self.bench.state(row.subject), row.projection_state, row.projection_round, row.source_execution_state,
                 row.display_message, row.failure, row.result_ref, executions, told, self.bench.types(row.subject),
-                self.bench.refusals(row.subject),
+                self.bench.refusals(row.subject), stands.results,
             ))  # fmt: skip
         return found
 

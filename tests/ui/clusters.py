@@ -20,6 +20,7 @@ _SPEC: dict[str, Any] = {
 }  # fmt: skip
 _AGENT = {"agent_id": "agent-7f3a", "scheduler": "slurm 22.05.8"}
 _ERROR = {"code": "OUT_OF_MEMORY", "message": "It was killed at 500 MiB: ask for more.", "retryable": False}
+_LEFT = {"output_uri": "s3://lab/out/align-8/"}
 _RESULT = {"output_uri": "s3://lab/out/align-7/", "metadata_uri": "s3://lab/out/align-7/metadata.json"}
 
 
@@ -38,7 +39,7 @@ def clusters(client: Tenure, lab: Laboratory) -> None:
     for job in ("align-7", "align-8", "call-8"):
         tell(client, work[job], "running", status_detail="node-17")
     tell(client, work["align-7"], "completed", result_ref=_RESULT)
-    tell(client, work["align-8"], "failed", error=_ERROR)
+    tell(client, work["align-8"], "failed", error=_ERROR, result_ref=_LEFT)
     tell(client, work["call-8"], "accepted", event_id="again")  # what cannot follow is refused, and kept
     tell(client, work["call-8"], "running", event_id="and-again", scheduler_ref={"slurm_job_id": "9999"})
     client.cancel_submission(lab.submissions["moved-3"], reason="the input was wrong")

@@ -47,7 +47,9 @@ def test_a_submission_tells_how_it_went_and_why_it_stands(get, lab):
     for told in ("Slurm job 4713", "runs_at_node", "node-17", "invalid_transition", "4bf92f3577b34da6a3ce929d0e0e4736",
                  "s3://lab/in/2.sh", "partition cpu"):  # fmt: skip
         assert told in running, told
-    assert "It was killed at 500 MiB: ask for more." in get(submission_page(lab.submissions["align-8"])).text
+    failed = get(submission_page(lab.submissions["align-8"])).text
+    assert "It was killed at 500 MiB: ask for more." in failed
+    assert failed.count("s3://lab/out/align-8/") > 2, "what the product was told, and what the execution left"
     assert "s3://lab/out/align-7/" in get(submission_page(lab.submissions["align-7"])).text
 
 

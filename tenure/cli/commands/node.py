@@ -128,6 +128,8 @@ def _fields(node: NodeShown) -> dict[str, Any]:
     problem = {}
     if node.scheduler_problem and node.problem_since is not None:
         problem = {"problem": f"{node.scheduler_problem} (since {moment(node.problem_since)})"}
+    if node.job_problem:
+        problem["a job of it"] = node.job_problem
     return {
         "node": f"{node.node} ({node.euid})", "stands": _standing(node),
         "last poll": _polled(node), "holds": f"{node.holding} executions",

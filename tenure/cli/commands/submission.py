@@ -125,6 +125,9 @@ def _shown(found: SubmissionStanding) -> list[RenderableType]:
     listed: list[RenderableType] = [fields(values, title=found.submission_id)]
     if rows:
         listed += ["", table([">#", "!state", "Slurm job", "execution", "says", ""], rows)]
+    left = {f"output of {e.number}": e.result_ref["output_uri"] for e in found.executions if e.result_ref is not None}
+    if left:
+        listed += ["", fields(left)]
     return listed
 
 

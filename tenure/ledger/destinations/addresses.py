@@ -70,7 +70,7 @@ class CheckedNetwork(httpcore.AsyncNetworkBackend):
         """See ``httpcore.AsyncNetworkBackend``. Raises ForbiddenAddress before anything is sent."""
         try:
             addresses = await self._resolve(host, port)
-        except OSError as error:
+        except (OSError, UnicodeError) as error:  # there is no such host, or such a name is none
             raise httpcore.ConnectError(str(error)) from error
         if not addresses or not all(permitted(each, allow_private=self._allow_private) for each in addresses):
             raise ForbiddenAddress("the name resolves to an address that is not public")

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from urllib.parse import quote
 
+from tenure.ledger.destinations.guarded import Guarded
 from tenure.ledger.destinations.lines import FileDestination, NoFolder, StdoutDestination, Unknown
 from tenure.ledger.destinations.protocol import Destination
 from tenure.ledger.destinations.webhook import WebhookDestination
@@ -23,6 +24,10 @@ def destination_of(
 
     ``makers`` make those of kinds that this package does not know.
     """
+    return Guarded(_made(watched, keys, files, makers))
+
+
+def _made(watched: Watched, keys: Sequence[SigningKey], files: Path | None, makers: Mapping[str, Maker]) -> Destination:
     settings = watched.spec.destination
     if settings.kind in makers:
         return makers[settings.kind](watched)

@@ -61,6 +61,12 @@ def _of_execution(node: NodeRow, executions: Sequence[ExecutionRow]) -> Iterator
         "slurm_job_id": execution.slurm_job_id, "partition": execution.partition, "qos": execution.qos,
         "status_detail": last.status_detail,
     }  # fmt: skip
+    if execution.state is not None and node.job_problem is not None:
+        # Perhaps of this one, perhaps of another that is there: the sentence names it.
+        yield Reason(
+            "job_needs_somebody", f"Node {node.name} wants somebody to look at a job: {node.job_problem}",
+            "Where it is this one, do what it says. Other work goes on.", {"node": node.name}, blocking=False,
+        )  # fmt: skip
     job = f" as Slurm job {execution.slurm_job_id}" if execution.slurm_job_id is not None else ""
     says = f": {last.status_detail}" if last.status_detail else "."
     if execution.state is None:

@@ -13,8 +13,8 @@ from tenure.engine.actions.workers import register_worker
 from tenure.engine.caller import Caller
 from tenure.engine.logging import told
 from tenure.model import fact_types as ft
-from tenure.model.errors import AlreadyExists, Conflict
-from tenure.model.fact import Fact, check_data
+from tenure.model.errors import AlreadyExists, Conflict, PayloadTooLarge
+from tenure.model.fact import MAX_DATA_BYTES, Fact, check_data
 from tenure.model.principal import Principal, PrincipalChange, PrincipalSpec
 from tenure.model.queue import QueuePolicy
 from tenure.model.roles import Role
@@ -23,7 +23,7 @@ from tenure.model.worker import WorkerSpec
 from tenure.remote.engine.remote import remote_of
 from tenure.remote.model.errors import NodeNotFound
 from tenure.remote.model.names import TEMPLATE, capability_of, queue_key_of
-from tenure.remote.model.node import NodeSpec
+from tenure.remote.model.node import NodeSpec, check_name
 from tenure.remote.rows import NodeRow
 from tenure.store.operation import Op
 
@@ -45,13 +45,15 @@ def define_node(caller: Caller, name: str, spec: NodeSpec, principal: str | None
     """Define a node, or change it; the same again changes nothing.
 
     Its queue is ``remote.NAME``. The principal that may poll and report for it is ``agent:NAME`` where none is named; it
-    is made where it is missing, and gets the role management_node. ``Conflict`` where the principal is another node's.
+    is made where it is missing, and gets the role management_node. ``Conflict`` where the principal is another node's,
+    ``InvalidRequest`` where the name is none, ``PayloadTooLarge`` where the definition does not fit into a fact.
     """
     op = _defined(caller, name, spec, principal)
     return told(caller, "define_node", op, lambda standing: {"seq": standing.node.seq}, queue_key=queue_key_of(name))
 
 
 def _defined(caller: Caller, name: str, spec: NodeSpec, principal: str | None) -> Op[NodeStanding]:
+    check_name(name)
     try:
         return (yield from caller.store.transaction(_define(caller, name, spec, principal)))
     except AlreadyExists:
@@ -81,11 +83,11 @@ def _define(caller: Caller, name: str, spec: NodeSpec, principal_name: str | Non
         worker = yield from register_worker(owned, node_as_worker(name, spec))
         uid = (yield from caller.store.fresh_uids(1))[0]
         row = NodeRow(uid, caller.tenant, name, plain, worker.uid, principal.uid, now, incarnation=worker.incarnation)
-        data = {"name": name, "spec": plain, "principal": principal.uid, "worker": worker.uid}
+        data = {"name": name, "spec": spec.told(), "principal": principal.uid, "worker": worker.uid}
         row = yield from _write(caller, row, ft.NODE_DEFINED, data, now, new=True)
     elif dict(there.spec) != plain or there.principal != principal.uid:
         row = replace(there, spec=plain, principal=principal.uid)
-        data = {"set": {"spec": plain, "principal": principal.uid}}
+        data = {"set": {"spec": spec.told(), "principal": principal.uid}}
         row = yield from _write(caller, row, ft.NODE_CHANGED, data, now, new=False)
     else:
         row = there
@@ -173,9 +175,19 @@ def _queue(caller: Caller, name: str, spec: NodeSpec) -> Op[None]:
 def _write(
     caller: Caller, row: NodeRow, type_: str, data: Mapping[str, Any], now: datetime, *, new: bool
 ) -> Op[NodeRow]:
-    check_data(data)
+    _check_data(row.name, data)
     fact = Fact(row.uid, row.seq + 1, type_, now, caller.tenant, caller.actor, data=data)
     fact.hash = fact.content_hash(row.head)
     if not (yield from remote_of(caller).storage.write_node(row, fact, new=new)):
         raise AlreadyExists(f"Node {row.name!r} was defined at this moment.", "Read it and decide anew.")
     return replace(row, seq=fact.seq, head=fact.hash)
+
+
+def _check_data(name: str, data: Mapping[str, Any]) -> None:
+    try:
+        check_data(data)
+    except PayloadTooLarge as error:
+        raise PayloadTooLarge(
+            f"The definition of node {name} takes {error.evidence['size']} bytes; its fact has room for {MAX_DATA_BYTES}.",
+            "Define fewer queues, or name less in each: what is left out takes no room.", **error.evidence,
+        ) from None  # fmt: skip

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from tenure.engine.caller import Caller
 from tenure.model.fact import Fact
@@ -23,6 +24,8 @@ class SubmissionStanding:
 
     submission: SubmissionRow
     executions: Sequence[ExecutionRow]
+    results: Mapping[int, Mapping[str, Any]]
+    """Where executions left what they wrote, by number: also those that failed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +40,10 @@ class SubmissionHistory:
 def standing(caller: Caller, submission_id: str) -> Op[SubmissionStanding]:
     """One submission as it stands; ``SubmissionNotFound`` where there is none."""
     row = yield from row_of(caller, submission_id)
-    executions = yield from remote_of(caller).storage.executions([row.uid])
-    return SubmissionStanding(row, executions.get(row.uid, []))
+    storage = remote_of(caller).storage
+    executions = yield from storage.executions([row.uid])
+    results = (yield from storage.results(row.uid)) if executions else {}
+    return SubmissionStanding(row, executions.get(row.uid, []), results)
 
 
 def row_of(caller: Caller, submission_id: str) -> Op[SubmissionRow]:

@@ -197,7 +197,7 @@ class _Receiving:
         unfolding = working.unfolding
         fresh = unfolding.facts[self._told.get(working.row.uid, 0) :]
         self._told[working.row.uid] = len(unfolding.facts)
-        working.row = telling.project(working.row, fresh, unfolding.details)
+        working.row = telling.project(working.row, fresh, unfolding.details, event.result_ref)
         return row
 
     def _duplicate(self, event: ExecutionEvent, working: _Working, differs: bool) -> EventReceived:

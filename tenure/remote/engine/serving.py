@@ -54,11 +54,14 @@ def beaten(caller: Caller, node: NodeRow, said: NodePoll, now: datetime) -> Op[N
         _see_that_it_is_free(node, said, now)
         node = yield from _taken_over(caller, node, said)
     yield from caller.store.beat(caller.tenant, node.worker, node.incarnation, None)
-    problem = said.scheduler_problem
+    problem, of_a_job = said.scheduler_problem, said.job_problem
+    if said.accepting > 0 and problem is not None:
+        # An agent takes no work while its scheduler is in trouble: one of before, which has one field for both, means a job.
+        problem, of_a_job = None, of_a_job or problem
     since = None if problem is None else node.problem_since if node.scheduler_problem is not None else now
     node = replace(
         node, polled_at=now, draining=said.draining, holding=len(said.holding), scheduler=said.scheduler,
-        scheduler_problem=problem, problem_since=since, folder_id=said.folder_id,
+        scheduler_problem=problem, problem_since=since, job_problem=of_a_job, folder_id=said.folder_id,
         served_until=now + timedelta(seconds=served_seconds(node.parsed())),
     )  # fmt: skip
     yield from remote_of(caller).storage.beat_node(node)

@@ -14,6 +14,7 @@ from tenure.model.fact import Fact, check_data
 from tenure.model.states import State
 from tenure.remote.engine.wording import display_message, failure_of, result_of
 from tenure.remote.model.contracts import ProjectionUpdate
+from tenure.remote.model.fields import ResultRef
 from tenure.remote.model.names import projection_event_id_of, queue_key_of, submission_id_of
 from tenure.remote.model.projection import Projection, projected
 from tenure.remote.model.signals import signal
@@ -51,18 +52,22 @@ class Telling:
         self.writing.submissions[row.uid] = row
         return row
 
-    def project(self, row: SubmissionRow, facts: Iterable[Fact], details: Details) -> SubmissionRow:
-        """Let the projection follow new facts of the subject."""
+    def project(
+        self, row: SubmissionRow, facts: Iterable[Fact], details: Details, left: ResultRef | None = None
+    ) -> SubmissionRow:
+        """Let the projection follow new facts of the subject; ``left`` is what the event that moved it told of results."""
         for fact in facts:
             after = projected(row.projection, fact)
             if after != row.projection:
-                row = self.update(row, after, fact, details)
+                row = self.update(row, after, fact, details, left)
         return row
 
-    def update(self, row: SubmissionRow, after: Projection, fact: Fact, details: Details) -> SubmissionRow:
+    def update(
+        self, row: SubmissionRow, after: Projection, fact: Fact, details: Details, left: ResultRef | None = None
+    ) -> SubmissionRow:
         """Tell the product of a projection that has moved."""
         failed = failure_of(after, fact, details)
-        result = result_of(after, fact, details)
+        result = result_of(after, fact, details, left)
         submission_id = submission_id_of(row.uid)
         update = ProjectionUpdate(
             projection_event_id=projection_event_id_of(submission_id, after.round, after.stage),

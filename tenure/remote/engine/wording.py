@@ -47,8 +47,12 @@ def failure_of(projection: Projection, fact: Fact, details: Mapping[int, Mapping
     return Failure(code="lost", message="Its lease was ended and no attempt is left.", retryable=True)
 
 
-def result_of(projection: Projection, fact: Fact, details: Mapping[int, Mapping[str, Any]]) -> ResultRef | None:
-    """Where the results are, from what completed it."""
+def result_of(
+    projection: Projection, fact: Fact, details: Mapping[int, Mapping[str, Any]], left: ResultRef | None = None
+) -> ResultRef | None:
+    """Where the results are, from what completed it; or what it ``left`` when it failed, its `stderr` among it."""
+    if projection.state is ProjectionState.FAILED:
+        return left if fact.type == ft.FAILED else None
     if projection.state is not ProjectionState.SUCCEEDED:
         return None
     told = details.get(fact.lease or 0) or {}

@@ -9,11 +9,14 @@ from pydantic import ConfigDict, Field, model_validator
 
 from tenure.remote.model import examples
 from tenure.remote.model.fields import (
+    Boolean,
     Contract,
     ExecutionProfile,
     ExecutionState,
     Failure,
     Id,
+    Integer,
+    Number,
     PayloadRef,
     ProjectionState,
     RequestedBy,
@@ -110,7 +113,7 @@ class EventResult(Contract):
     """What became of one event of a batch. ``status`` and ``code`` are those that it would have had alone."""
 
     event_id: str | None
-    status: int
+    status: Integer
     received: EventReceived | None = None
     code: str | None = None
     detail: str | None = None
@@ -136,7 +139,7 @@ class ProjectionUpdate(Contract):
     job_id: Id
     submission_id: Id
     projection_state: ProjectionState
-    projection_round: int = Field(default=1, ge=1)
+    projection_round: Integer = Field(default=1, ge=1)
     source_execution_state: ExecutionState | None = None
     occurred_at: Rfc3339
     trace_id: Id
@@ -158,7 +161,7 @@ class Work(Contract):
 
     submission_id: Id
     execution_id: Id
-    attempt: int = Field(ge=1)
+    attempt: Integer = Field(ge=1)
     tenant_id: Id
     workspace_id: Id
     job_id: Id
@@ -180,16 +183,19 @@ class NodePoll(Contract):
         description="Drawn once for each state folder: an agent that is started again has the same as before, a second one "
         "beside it has another.",
     )
-    accepting: int = Field(default=0, ge=0, le=500, description="How many executions it would take now.")
-    wait_seconds: float = Field(
+    accepting: Integer = Field(default=0, ge=0, le=500, description="How many executions it would take now.")
+    wait_seconds: Number = Field(
         default=0, ge=0, le=60, description="How long the answer may wait for something to say."
     )
     holding: tuple[Id, ...] = Field((), max_length=5000, description="Executions it was given and has written down.")
     canceling: tuple[Id, ...] = Field((), max_length=5000, description="Executions it knows are to end.")
-    draining: bool = Field(default=False, description="It takes nothing new and finishes what it has.")
+    draining: Boolean = Field(default=False, description="It takes nothing new and finishes what it has.")
     scheduler: Id | None = Field(default=None, description="The kind of its scheduler and its version.")
     scheduler_problem: Sentence | None = Field(
         default=None, description="Why its scheduler does not answer, if it does not."
+    )
+    job_problem: Sentence | None = Field(
+        default=None, description="What somebody must look at with one of its jobs. Other work goes on."
     )
 
 
@@ -200,8 +206,8 @@ class NodeOrders(Contract):
 
     work: tuple[Work, ...] = ()
     cancel: tuple[Id, ...] = Field((), description="Executions to end: their submission was canceled.")
-    renew_within_seconds: float = Field(description="Poll again within this time, or the node counts as silent.")
-    submit_within_seconds: float | None = Field(
+    renew_within_seconds: Number = Field(description="Poll again within this time, or the node counts as silent.")
+    submit_within_seconds: Number | None = Field(
         default=None,
         description="For so long after this poll was sent, what is not accepted yet may be given to the scheduler. Later on poll "
         "first: another agent may be the node by then.",

@@ -42,7 +42,7 @@ EXECUTION_EVENT: list[Any] = [
     {**_EVENT, "state": "accepted"},
     {**_EVENT, "state": "running", "scheduler_ref": _REF, "status_detail": "on node-7"},
     {**_EVENT, "state": "completed", "scheduler_ref": _REF, "result_ref": _RESULT},
-    {**_EVENT, "state": "failed", "scheduler_ref": _REF, "error": _FAILURE},
+    {**_EVENT, "state": "failed", "scheduler_ref": _REF, "result_ref": _RESULT, "error": _FAILURE},
 ]
 EVENT_RECEIVED: list[Any] = [_RECEIVED]
 EVENT_RESULTS: list[Any] = [{"results": [
@@ -56,7 +56,13 @@ PROJECTION_UPDATE: list[Any] = [
     {**_UPDATE, "projection_state": "queued", "display_message": "Waits for cluster-1."},
     {**_UPDATE, "projection_state": "running", "source_execution_state": "running"},
     {**_UPDATE, "projection_state": "succeeded", "source_execution_state": "completed", "result_ref": _RESULT},
-    {**_UPDATE, "projection_state": "failed", "source_execution_state": "failed", "failure": _FAILURE},
+    {
+        **_UPDATE,
+        "projection_state": "failed",
+        "source_execution_state": "failed",
+        "result_ref": _RESULT,
+        "failure": _FAILURE,
+    },
 ]
 NODE_POLL: list[Any] = [{
     "agent_id": "d9b1d7db-8f5d-4f0e-9c53-0f6f6f0e0f11", "folder_id": "5be0a1f4-43a1-4c8e-8a55-1df0a8a3b0c4", "accepting": 10,

@@ -2,17 +2,53 @@
 
 from __future__ import annotations
 
+import re
+from datetime import datetime
 from enum import StrEnum
 from typing import Annotated, Any
 
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, PlainSerializer, StringConstraints
+from pydantic import (
+    AwareDatetime,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PlainSerializer,
+    Strict,
+    StringConstraints,
+)
+
+#: RFC 3339, 5.6: which days and times there are is looked at when it is read.
+_TIMESTAMP = re.compile(
+    r"[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt][0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]+)?([Zz]|[+-][0-9]{2}:[0-9]{2})"
+)
+
+
+def _timestamp(value: Any) -> Any:
+    if isinstance(value, datetime) or (isinstance(value, str) and _TIMESTAMP.fullmatch(value)):
+        return value
+    raise ValueError("write it as RFC 3339 has it, with the offset: 2026-03-01T12:00:00Z")
+
+
+def _whole(value: Any) -> Any:
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
 
 #: An identifier of the product's or of an execution stack's: opaque, kept as it came.
 Id = Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f]+$")]
 #: ASCII, as RFC 3986 has it: what else a name holds is percent-encoded.
 Uri = Annotated[str, StringConstraints(min_length=1, max_length=2000, pattern=r"^[!#-\[\]-~]+$")]
 Sentence = Annotated[str, StringConstraints(max_length=2000, pattern=r"^[^\x00]*$")]
-Rfc3339 = Annotated[AwareDatetime, PlainSerializer(lambda at: at.isoformat().replace("+00:00", "Z"), when_used="json")]
+#: From text as RFC 3339 has it; within Python also a datetime with its offset.
+Rfc3339 = Annotated[
+    AwareDatetime, BeforeValidator(_timestamp),
+    PlainSerializer(lambda at: at.isoformat().replace("+00:00", "Z"), when_used="json"),
+]  # fmt: skip
+# What a value is says its type in JSON: "2" is no number and "no" no boolean, and true is not 1.
+Boolean = Annotated[bool, Strict()]
+#: 2.0 is one, too, as in JSON Schema.
+Integer = Annotated[int, Strict(), BeforeValidator(_whole)]
+Number = Annotated[float, Strict()]
 
 
 class Contract(BaseModel):
@@ -63,15 +99,15 @@ class Failure(Contract):
 
     code: Id
     message: Sentence
-    retryable: bool
+    retryable: Boolean
 
 
 class ResourceShape(Contract):
     """What a job asks for: cores, MiB of memory, seconds of wall time."""
 
-    cpu: int = Field(ge=1, le=1_000_000)
-    memory_mib: int = Field(ge=1, le=2**31)
-    walltime_seconds: int = Field(ge=1, le=366 * 86400)
+    cpu: Integer = Field(ge=1, le=1_000_000)
+    memory_mib: Integer = Field(ge=1, le=2**31)
+    walltime_seconds: Integer = Field(ge=1, le=366 * 86400)
 
 
 class PayloadRef(Contract):

@@ -2,16 +2,29 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+import re
+from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
+from tenure.model.errors import InvalidRequest
 from tenure.model.queue import RetryPolicy
-from tenure.remote.model.fields import Id
+from tenure.remote.model.fields import Id, Integer
 
-NodeName = Annotated[str, StringConstraints(min_length=1, max_length=100, pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$")]
+_NAME = r"[A-Za-z0-9][A-Za-z0-9_.-]*"
+_LONGEST = 100
+NodeName = Annotated[str, StringConstraints(min_length=1, max_length=_LONGEST, pattern=f"^{_NAME}$")]
 """How a node is named everywhere: ``management_node_id`` in contracts."""
 _MOST = 100
+
+
+def check_name(name: str) -> None:
+    """``InvalidRequest`` where it is no ``NodeName``."""
+    if len(name) > _LONGEST or re.fullmatch(_NAME, name) is None:
+        raise InvalidRequest(
+            f"{name!r} is no name of a management node.",
+            f"Take letters, digits, '_', '.' and '-', a letter or a digit first, {_LONGEST} at most.",
+        )
 
 
 class NodeQueue(BaseModel):
@@ -24,9 +37,9 @@ class NodeQueue(BaseModel):
     accounts: tuple[Id, ...] = Field((), max_length=_MOST, description="Accounts that a profile may name besides.")
     qos: Id | None = Field(None, description="The QOS where the profile names none.")
     qos_allowed: tuple[Id, ...] = Field((), max_length=_MOST, description="QOS that a profile may name besides.")
-    max_walltime_seconds: int | None = Field(None, ge=1, le=366 * 86400)
-    max_cpu: int | None = Field(None, ge=1, le=1_000_000)
-    max_memory_mib: int | None = Field(None, ge=1, le=2**31)
+    max_walltime_seconds: Integer | None = Field(None, ge=1, le=366 * 86400)
+    max_cpu: Integer | None = Field(None, ge=1, le=1_000_000)
+    max_memory_mib: Integer | None = Field(None, ge=1, le=2**31)
 
 
 class NodeSpec(BaseModel):
@@ -39,16 +52,21 @@ class NodeSpec(BaseModel):
         min_length=1, max_length=_MOST, description="By queue_name.",
         examples=[{"normal": {"partition": "cpu", "account": "lab", "max_walltime_seconds": 86400}}],
     )  # fmt: skip
-    silent_after_seconds: int = Field(
+    silent_after_seconds: Integer = Field(
         120, ge=10, le=86400, description="Without a poll for so long it counts as silent: new submissions are refused."
     )
-    lease_seconds: int = Field(
+    lease_seconds: Integer = Field(
         300,
         ge=10,
         le=86400,
         description="How long work that was handed out may stay unaccepted before it is handed out anew.",
     )
-    max_attempts: int = Field(
+    max_attempts: Integer = Field(
         3, ge=1, le=1000, description="How many executions a submission gets where failures are retryable."
     )
     retry: RetryPolicy = Field(default_factory=RetryPolicy)
+
+    def told(self) -> dict[str, Any]:
+        """What the fact of it carries: of its queues what was said, so that a hundred fit."""
+        queues = {name: queue.model_dump(mode="json", exclude_defaults=True) for name, queue in self.queues.items()}
+        return self.model_dump(mode="json") | {"queues": queues}

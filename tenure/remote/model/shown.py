@@ -39,6 +39,7 @@ class NodeShown(BaseModel):
     scheduler: str | None
     scheduler_problem: str | None
     problem_since: datetime | None
+    job_problem: str | None = Field(description="What somebody must look at with one of its jobs. Other work goes on.")
     seq: int
 
 
@@ -60,6 +61,10 @@ class ExecutionShown(BaseModel):
     wanted: bool = Field(description="False: the node is to end it.")
     scheduler_ref: SchedulerRefShown
     status_detail: str | None
+    result_ref: dict[str, Any] | None = Field(
+        description="Where it left what it wrote, its `stderr` among it: also where it failed.",
+        examples=[ResultRef(output_uri="s3://lab/out/1").wire()],
+    )
     handed_out_at: datetime
     accepted_at: datetime | None
     running_at: datetime | None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tenure.model import fact_types as ft
@@ -17,6 +17,7 @@ EXECUTIONS = [
     {"key": "execution", "label": "Execution", "align": "tight"}, {"key": "state", "label": "State"},
     {"key": "scheduler", "label": "Scheduler's job"}, {"key": "out", "label": "Handed out"},
     {"key": "accepted", "label": "Accepted"}, {"key": "running", "label": "Running"}, {"key": "ended", "label": "Ended"},
+    {"key": "output", "label": "Output"},
 ]  # fmt: skip
 REFUSALS = [
     {"key": "at", "label": "When", "align": "tight"}, {"key": "code", "label": "Code"}, {"key": "what", "label": "What"},
@@ -25,8 +26,8 @@ REFUSALS = [
 _WELL = ("succeeded", "completed")
 
 
-def execution(row: ExecutionRow) -> dict[str, Any]:
-    """One execution as a row, with when what happened."""
+def execution(row: ExecutionRow, result: Mapping[str, Any] | None) -> dict[str, Any]:
+    """One execution as a row, with when what happened and where it left what it wrote."""
     this = row.execution
     unwanted = "to be ended by the node" if not this.wanted and not this.ended else None
     detail = ", ".join(part for part in (row.status_detail, unwanted) if part)
@@ -39,6 +40,7 @@ def execution(row: ExecutionRow) -> dict[str, Any]:
             cells.mono(this.slurm_job_id, sub=where or None) if this.slurm_job_id else cells.text(None, tone="quiet"),
             cells.since(row.handed_out_at), cells.since(row.accepted_at), cells.since(row.running_at),
             cells.since(row.ended_at),
+            cells.mono(result["output_uri"]) if result is not None else cells.text(None, tone="quiet"),
         ],
     }  # fmt: skip
 

@@ -133,6 +133,7 @@ def _about(seen: NodeStanding) -> list[dict[str, Any]]:
         ("Scheduler", cells.text(node.scheduler)),
         ("Its problem", cells.text(problem, tone="bad") if problem is not None else None),
         ("Since", cells.since(node.problem_since) if problem is not None and node.problem_since is not None else None),
+        ("A job of it", cells.text(node.job_problem, tone="bad") if node.job_problem is not None else None),
         ("Agent", cells.mono(node.agent_id) if node.agent_id else cells.text("none has polled yet", tone="quiet")),
         ("Principal", cells.mono(seen.principal)),
         ("Worker", cells.worker(node.worker, {node.worker: key})),

@@ -42,6 +42,7 @@ class _Seen:
 
     row: SubmissionRow
     executions: Sequence[ExecutionRow]
+    results: Mapping[int, Mapping[str, Any]]
     standing: Standing
     facts: Sequence[Fact]
     refusals: Sequence[RefusalOf]
@@ -62,7 +63,7 @@ class SubmissionScreen(Screen):
         row = found.submission
         after, many = self._thread.window(row.seq)
         return _Seen(
-            row=row, executions=found.executions, standing=(yield from ops.inspect(caller, row.subject)),
+            row=row, executions=found.executions, results=found.results, standing=(yield from ops.inspect(caller, row.subject)),
             facts=(yield from caller.store.facts(row.uid, after, many)),
             refusals=(yield from remote_of(caller).storage.refusals(
                 caller.tenant, row.subject, PAGE + 1, self._refused.after
@@ -115,7 +116,9 @@ class SubmissionScreen(Screen):
             above={"href": places.SUBMISSIONS, "label": "Submissions"},
         )  # fmt: skip
         self._reasons.show(reasons=[reason_told(reason) for reason in seen.standing.reasons] or [NOTHING_IN_THE_WAY])
-        self._executions.show(rows=[border.execution(each) for each in reversed(seen.executions)])
+        self._executions.show(
+            rows=[border.execution(each, seen.results.get(each.execution.number)) for each in reversed(seen.executions)]
+        )
         self._result_box.set_visibility(row.result_ref is not None)
         self._result.show(fields=_told(row.result_ref or {}, {"output_uri": "Output", "metadata_uri": "Metadata"}))
         self._failure_box.set_visibility(row.failure is not None)
