@@ -108,7 +108,7 @@ class Orders:
         room = self._settings.max_executions - len(held)
         # What holds a job at its scheduler is for somebody to see to, while other work goes on; an input that is late, or a full
         # store, is not. The node's own disk keeps it from taking work, as a scheduler does that does not answer.
-        own = (self._standing.problem(name) for name in (SCHEDULER, DISK, STATE))
+        own = next(filter(None, map(self._standing.problem, (SCHEDULER, DISK, STATE))), None)
         stuck = (_of_job(each) for each in held if each.stage in WITH_JOB and each.problem)
         ids = [each.execution_id for each in held]
         canceling = [each.execution_id for each in held if each.cancel_at is not None]
@@ -122,7 +122,7 @@ class Orders:
             holding=tuple((ids + self._store.owing())[:_MOST_TOLD]),
             canceling=tuple((canceling + sorted(self._unknown))[:_MOST_TOLD]), draining=self._standing.draining,
             scheduler=self._standing.scheduler_name,
-            scheduler_problem=_sentence(next(filter(None, own), None)), job_problem=_sentence(next(stuck, None)),
+            scheduler_problem=_sentence(own), job_problem=_sentence(next(stuck, None)),
         )  # fmt: skip
 
     def _obey(self, orders: NodeOrders) -> bool:
