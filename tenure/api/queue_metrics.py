@@ -24,7 +24,7 @@ _HELP = {
     "failure_rate": "Failures among what ended within the window, 0 to 1.",
     "dead_letter_count": "Dead letters that are OPEN.",
     "held_count": "Subjects that are HELD.",
-    "worker_online_count": "Workers that are online and could serve the queue.",
+    "worker_online_count": "Workers that are online and serve the queue.",
     "worker_heartbeat_lag_seconds": "Age of the oldest heartbeat among those workers.",
     "claim_conflict_total": "Claims of a subject that could not be claimed.",
     "idempotent_replay_total": "Requests that were answered from before.",

@@ -64,9 +64,12 @@ def missing_capabilities(worker: Worker, queue: Queue) -> list[str]:
 
 
 def serves(worker: Worker, queue: Queue) -> bool:
-    """True where only the moment could be against it: status, limit and whether the queue is enabled do not count."""
+    """True where only the moment could be against it: status, limit and whether the queue is enabled do not count.
+
+    A worker that names its queues serves no other, though it may claim wherever it has the rights.
+    """
     willing = worker.model_copy(update={"status": WorkerStatus.ONLINE, "drain_requested": False})
-    return refusal(willing, queue.model_copy(update={"enabled": True}), 0) is None
+    return worker.serves(queue.queue_key) and refusal(willing, queue.model_copy(update={"enabled": True}), 0) is None
 
 
 def takes_claims(worker: Worker, now: datetime) -> bool:

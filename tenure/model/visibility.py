@@ -59,12 +59,14 @@ def eligible_since(thread: SubjectThread, now: datetime) -> datetime:
 def obstacles(thread: SubjectThread, queue: Queue | None, now: datetime) -> list[Reason]:
     """Every reason for which the subject is not claimable now; not blocking: a lapsed lease that can be taken over."""
     env = thread.envelope
-    reasons = [*_state_obstacles(thread, queue, now), *_queue_obstacles(env, queue)]
+    reasons = _stops(thread)
     live = [a for a in thread.live_attempts if not a.expired(now)]
     lapsed = [a for a in thread.live_attempts if a.expired(now)]
-    if env.slots_free + len(lapsed) < 1 and live:
+    full = env.slots_free + len(lapsed) < 1
+    if full and live:  # before the state, which follows from it
         reasons.append(_leased(env, live))
-    elif env.slots_free + len(lapsed) < 1:
+    reasons += [*_state_obstacles(env, lapsed, queue), *_queue_obstacles(env, queue)]
+    if full and not live:
         reasons.append(_slots_full(env))
     reasons += [_reclaimable(a) for a in lapsed if env.state is not State.WAITING_EXTERNAL]
     standing = _standing(env, lapsed, queue)
@@ -78,7 +80,7 @@ def _standing(env: Envelope, lapsed: list[Attempt], queue: Queue | None) -> Stat
     return expired_standing(env, lapsed, queue) if lapsed and queue is not None else env.state
 
 
-def _state_obstacles(thread: SubjectThread, queue: Queue | None, now: datetime) -> list[Reason]:
+def _stops(thread: SubjectThread) -> list[Reason]:
     env = thread.envelope
     reasons = []
     if env.terminal:
@@ -97,27 +99,28 @@ def _state_obstacles(thread: SubjectThread, queue: Queue | None, now: datetime) 
     ]  # fmt: skip
     if env.hold_state is HoldState.ACTIVE and not thread.active_holds:
         reasons.append(Reason("hold_active", f"It is on hold: {env.hold_reason}", "Release the hold."))
-    lapsed = [a for a in thread.live_attempts if a.expired(now)]
+    return reasons
+
+
+def _state_obstacles(env: Envelope, lapsed: list[Attempt], queue: Queue | None) -> list[Reason]:
     standing = _standing(env, lapsed, queue)
     eligible = queue.eligible_states if queue is not None else tuple(CLAIMABLE)
     if (standing in eligible and standing in CLAIMABLE) or env.terminal or env.state is State.HELD:
-        return reasons
+        return []
     if standing is State.FAILED_TERMINAL:
-        reasons.append(
+        return [
             Reason(
                 "attempts_exhausted", "Its last attempt ran out of time and no attempt is left.",
                 "The next sweep makes it a dead letter; requeue it then, or raise its max_attempts.",
                 {"attempt_count": env.attempt_count + sum(a.started_at is not None for a in lapsed)},
             )
-        )  # fmt: skip
-    else:
-        reasons.append(
-            Reason(
-                "state_not_eligible", f"State {env.state} is not taken from this queue.", _STATE_REMEDY[env.state],
-                {"state": str(env.state), "eligible_states": [str(s) for s in eligible]},
-            )
-        )  # fmt: skip
-    return reasons
+        ]  # fmt: skip
+    return [
+        Reason(
+            "state_not_eligible", f"State {env.state} is not taken from this queue.", _STATE_REMEDY[env.state],
+            {"state": str(env.state), "eligible_states": [str(s) for s in eligible]},
+        )
+    ]  # fmt: skip
 
 
 _STATE_REMEDY = {

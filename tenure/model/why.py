@@ -46,9 +46,10 @@ def _place(queue: Queue, ahead: int) -> Reason:
 
 def _workers(situation: Situation, queue: Queue, now: datetime) -> list[Reason]:
     online = [w for w in situation.workers if takes_claims(w, now)]
+    elsewhere = [w for w in online if not w.serves(queue.queue_key)]
     able, busy, lacking, barred, without = [], [], [], [], []
     task = situation.thread.envelope.next_action_key
-    for worker in online:
+    for worker in (w for w in online if w.serves(queue.queue_key)):
         no = refusal(worker, queue, situation.live_leases.get(worker.uid, 0))
         if (no is None or isinstance(no, WorkerAtLimit)) and situation.thread.envelope.bars(worker):
             barred.append(worker)
@@ -81,14 +82,22 @@ def _workers(situation: Situation, queue: Queue, now: datetime) -> list[Reason]:
     if lacking:
         missing = sorted({c for w in lacking for c in missing_capabilities(w, queue)})
         return [
-            Reason("capability_mismatch", f"No online worker has {', '.join(missing)}.",
+            Reason("capability_mismatch", f"No online worker of queue {queue.queue_key} has {', '.join(missing)}.",
                    "Start a worker with these capabilities.",
                    {"missing": missing, "required": list(queue.required_worker_capabilities)})
         ]  # fmt: skip
-    return [
-        Reason("no_worker_online", f"No online worker serves queue {queue.queue_key}.", "Start a worker for it.",
-               {"required": list(queue.required_worker_capabilities), "registered": len(situation.workers)})
-    ]  # fmt: skip
+    return [_nobody(situation, queue, elsewhere)]
+
+
+def _nobody(situation: Situation, queue: Queue, elsewhere: Sequence[Worker]) -> Reason:
+    others = f"; {len(elsewhere)} online worker(s) serve other queues" if elsewhere else ""
+    named = (
+        {"elsewhere": [{**_name(w), "queues": ", ".join(w.queues[:20])} for w in elsewhere[:20]]} if elsewhere else {}
+    )
+    return Reason(
+        "no_worker_online", f"No online worker serves queue {queue.queue_key}{others}.", "Start a worker for it.",
+        {"required": list(queue.required_worker_capabilities), "registered": len(situation.workers), **named},
+    )  # fmt: skip
 
 
 def _no_task(task: str | None, queue: Queue, without: Sequence[Worker]) -> Reason:

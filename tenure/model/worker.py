@@ -32,24 +32,34 @@ class WorkerSpec(BaseModel):
     build_version: str = ""
     host: str = ""
     process_identity: str = ""
-    #: The tasks that its code has, and the workflows that it defines (``order@2``); nothing where it does not say.
+    #: The queues that it serves, the tasks that its code has, and the workflows that it defines (``order@2``); nothing where it
+    #: does not say. It is not kept from claiming elsewhere, but nobody counts on it there.
+    queues: tuple[Key, ...] = ()
     tasks: tuple[Key, ...] = ()
     workflows: tuple[Tag, ...] = ()
 
     def spec(self) -> dict[str, Any]:
         """What it says of itself, as JSON-ready data."""
         told = self.model_dump(mode="json", include=set(WorkerSpec.model_fields))
-        return {name: value for name, value in told.items() if value or name not in ("tasks", "workflows")}
+        return {name: value for name, value in told.items() if value or name not in ("queues", "tasks", "workflows")}
 
 
-#: So many characters of tasks and workflows fit into the fact that tells of a worker; one with more does not say them.
-MAX_TOLD = 4000
+#: So many characters of names of one kind, and of all kinds, fit into the fact that tells of a worker.
+MAX_TOLD, MAX_TOLD_IN_ALL = 4000, 8000
 
 
-def told(names: Iterable[str]) -> tuple[str, ...]:
-    """Names as a worker says them of itself: sorted; none where they are too many to be told."""
-    each = tuple(sorted(set(names)))
-    return each if sum(len(name) + 4 for name in each) <= MAX_TOLD else ()
+def told(*kinds: Iterable[str]) -> list[tuple[str, ...]]:
+    """Names as a worker says them of itself, of each kind sorted; of a kind with too many to be told after the others none."""
+    said: list[tuple[str, ...]] = []
+    left = MAX_TOLD_IN_ALL
+    for names in kinds:
+        each = tuple(sorted(set(names)))
+        length = sum(len(name) + 4 for name in each)
+        if length > min(left, MAX_TOLD):
+            each, length = (), 0
+        said.append(each)
+        left -= length
+    return said
 
 
 class Worker(WorkerSpec):
@@ -71,6 +81,10 @@ class Worker(WorkerSpec):
     revision: int = 1
     seq: int = 0
     created_at: AwareDatetime | None = None
+
+    def serves(self, queue_key: str) -> bool:
+        """False where it says which queues it serves, and this is none of them."""
+        return not self.queues or queue_key in self.queues
 
     def can(self, task: str | None) -> bool:
         """False where it says which tasks it has, and this is none of them."""

@@ -371,7 +371,7 @@ class QueueCounts:
     held_count: int = 0
     """Subjects of the queue whose state is HELD."""
     worker_online_count: int = 0
-    """Workers that are online and accepting and could serve the queue (``model.eligibility.serves``)."""
+    """Workers that are online and accepting and serve the queue (``model.eligibility.serves``)."""
     worker_heartbeat_lag_seconds: float | None = None
     """Now minus the oldest heartbeat among those workers; None where there are none."""
     claim_conflict_total: int = 0

@@ -1,4 +1,4 @@
-"""A subject's history as a timeline: each fact with what it changed, and what was refused in between."""
+"""A subject's history as a timeline: each fact with what it changed, and what was refused or asked again in between."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tenure.wording.timeline import REFUSED, Entry, entries, errors
 
 
 def timeline(history: History, workers: Mapping[int, str], *, verbose: bool = False) -> list[RenderableType]:
-    """The facts in order, refusals among them, and the errors of failed attempts. ``verbose``: nothing is shortened."""
+    """The facts in order, what changed nothing among them, and the errors of failed attempts. ``verbose``: nothing is shortened."""
     name = euid.format_euid(euid.SUBJECT, history.subject.uid)
     title = Text(name, style="bold").append(f"  {shown(history.subject.name)}  {history.subject.template}", style="dim")
     told = entries(history, workers, verbose=verbose)
@@ -37,11 +37,10 @@ def timeline(history: History, workers: Mapping[int, str], *, verbose: bool = Fa
 
 
 def _row(entry: Entry, verbose: bool) -> tuple[Text, ...]:
-    refused = entry.type == REFUSED
     return (
         Text(str(entry.seq) if entry.seq is not None else ""), Text(_time(entry.at, verbose)),
-        Text(entry.type, style="yellow" if refused else ""),
-        Text("" if refused else shown(entry.state), style=STATE_STYLES.get(str(entry.state), "")), Text(entry.told),
+        Text(entry.type, style="yellow" if entry.type == REFUSED else ""),
+        Text("" if entry.seq is None else shown(entry.state), style=STATE_STYLES.get(str(entry.state), "")), Text(entry.told),
     )  # fmt: skip
 
 

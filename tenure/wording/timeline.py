@@ -1,4 +1,4 @@
-"""A subject's history in words: one entry for each fact, and for what was refused in between."""
+"""A subject's history in words: one entry for each fact, and for what was refused or asked again in between."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tenure.model import euid
 from tenure.model import fact_types as ft
 from tenure.model.fact import Fact
 from tenure.store.records import History, LeaseRow, RefusalRow
-from tenure.wording.values import shown
+from tenure.wording.values import REPEATED, refusal_code, shown
 
 REFUSED = "refused"
 _LAST = 2**62
@@ -20,7 +20,7 @@ _LAST = 2**62
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One line of a timeline. ``seq`` is the fact's number in its thread, None for a refusal."""
+    """One line of a timeline. ``seq`` is the fact's number in its thread, None for a request that changed nothing."""
 
     seq: int | None
     at: datetime
@@ -37,7 +37,7 @@ class Entry:
 
 
 def entries(history: History, workers: Mapping[int, str], *, verbose: bool = False) -> list[Entry]:
-    """Facts in order with the refusals among them. ``verbose``: renewals that follow one another are not drawn together."""
+    """Facts in order, and what changed nothing. ``verbose``: renewals that follow one another are not drawn together."""
     found = [_entry(group, workers) for group in _grouped(history.facts, verbose)]
     found += [_refusal(refusal) for refusal in history.refusals]
     return sorted(found, key=lambda entry: (entry.at, entry.seq if entry.seq is not None else _LAST))
@@ -73,6 +73,8 @@ def _entry(group: Sequence[Fact], workers: Mapping[int, str]) -> Entry:
 
 def _refusal(refusal: RefusalRow) -> Entry:
     refused = refusal.refused
+    if refusal_code(refused.code) == REPEATED:
+        return Entry(None, refusal.at, REPEATED, None, f"{refused.action}, answered from before", refused.actor)
     return Entry(None, refusal.at, REFUSED, None, f"{refused.action}: {refused.code}", refused.actor)
 
 

@@ -12,6 +12,7 @@ from tenure.model.queue import RetryPolicy
 from tenure.sdk.public_form import public
 
 NOTHING = "–"
+REPEATED = "repeated"
 _INSTANT = re.compile(r"\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?\+00:00")
 _STEPS = ((86400, "d"), (3600, "h"), (60, "m"))
 
@@ -47,6 +48,11 @@ def _named(value: Any) -> bool:
 def to_the_second(text: str) -> str:
     """A sentence of ours with its times as people read them: ``2026-11-28 10:32:30Z``."""
     return _INSTANT.sub(lambda found: found[0][:19].replace("T", " ") + "Z", text)
+
+
+def refusal_code(code: str) -> str:
+    """The code of a request that changed nothing. One that was answered from before is kept with the refused, but is none."""
+    return REPEATED if code == "idempotent_replay" else code
 
 
 def age(seconds: float | None) -> str:

@@ -137,6 +137,17 @@ def test_dead_letters_and_holds_are_listed_until_they_are_dealt_with(site: Site)
     assert len(site.admin.get("/holds", active_only=False)["items"]) == 1
 
 
+def test_a_worker_shows_the_queues_that_it_named_and_is_counted_for_these_alone(site: Site) -> None:
+    site.admin.act("define-queue", policy={"queue_key": "other"})
+    worker = site.worker.register(queues=["other"])
+    subject = site.admin.submit()
+    assert site.admin.get(f"/workers/{worker['euid']}")["queues"] == ["other"]
+    reasons = {r["code"]: r for r in site.admin.get(f"/subjects/{subject}/why")["reasons"]}
+    assert [w["queues"] for w in reasons["no_worker_online"]["evidence"]["elsewhere"]] == ["other"]
+    site.worker.register("anywhere")
+    assert site.admin.get(f"/subjects/{subject}")["visible"] is True
+
+
 def test_workers_show_what_their_heartbeat_says(site: Site) -> None:
     worker = site.worker.register(heartbeat_ttl_seconds=10)
     assert site.admin.get(f"/workers/{worker['euid']}")["effective_status"] == "ONLINE"

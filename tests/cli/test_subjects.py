@@ -14,6 +14,13 @@ def test_the_same_key_again_gives_the_same_subject(tenure, submitted):
     assert again == first | {"replayed": True}
 
 
+def test_what_was_answered_again_is_repeated_and_not_refused(tenure, submitted):
+    made = [tenure("subject", "submit", "--queue", "thumbs", "--idempotency-key", "k", "--json") for _ in range(2)]
+    told = tenure("subject", "history", made[1].json["subject"]).out.splitlines()
+    assert not [line for line in told if "refused" in line or "idempotent_replay" in line]
+    assert [line.split()[1:4] for line in told if " repeated " in line] == [["repeated", "submit_subject,", "answered"]]
+
+
 def test_properties_come_from_a_file(tenure, submitted, tmp_path):
     path = tmp_path / "properties.json"
     path.write_text(json.dumps({"path": "ä.png"}), encoding="utf-8")

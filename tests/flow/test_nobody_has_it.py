@@ -86,6 +86,13 @@ def test_a_worker_tells_its_tasks_and_the_versions_that_its_code_defines(migrate
         assert (worker.tasks, worker.workflows) == (("shop.charge",), ("order@1", "order@2"))
 
 
+def test_a_worker_tells_the_queues_that_it_serves(migrated_database: str) -> None:
+    with Tenure(migrated_database, actor="user:ada") as app:
+        app.task(queue="two", key="k2")(lambda: None)
+        app.task(queue="one", key="k1")(lambda: None)
+        assert [_served(app).queues, _served(app, queues=["one"]).queues] == [("one", "two"), ("one",)]
+
+
 def test_a_worker_with_too_many_tasks_to_tell_tells_none(migrated_database: str) -> None:
     with Tenure(migrated_database, actor="user:ada") as app:
         for number in range(500):
@@ -93,8 +100,8 @@ def test_a_worker_with_too_many_tasks_to_tell_tells_none(migrated_database: str)
         assert _served(app).tasks == ()
 
 
-def _served(app: Tenure) -> Any:
+def _served(app: Tenure, **options: Any) -> Any:
     """The worker as it registered itself."""
-    worker = Worker(app, drain=True)
+    worker = Worker(app, drain=True, **options)
     asyncio.run(worker.serve())
     return worker.row

@@ -128,3 +128,11 @@ def test_a_stale_worker_is_offline_by_computation() -> None:
 def test_a_worker_tells_its_specification_and_nothing_of_its_state() -> None:
     assert "status" not in worker().spec()
     assert worker(worker_type=WorkerType.HUMAN_SESSION).spec()["worker_type"] == "HUMAN_SESSION"
+
+
+def test_a_worker_serves_the_queues_that_it_names_and_any_where_it_names_none() -> None:
+    assert [serves(worker(queues=named), queue()) for named in ((), ("q", "r"), ("r",))] == [True, True, False]
+
+
+def test_a_worker_may_claim_from_a_queue_that_it_does_not_name() -> None:
+    assert code({"queues": ("r",)}, {}) is None

@@ -208,6 +208,12 @@ def test_a_lease_names_its_holder_and_its_end() -> None:
     ]
 
 
+@pytest.mark.parametrize("scene", [running(), waiting()])
+def test_of_work_under_way_its_lease_is_told_before_that_its_state_is_not_taken(scene: Scene) -> None:
+    scene.queues["q"] = queue(enabled=False)
+    assert [r.code for r in scene.why()] == ["active_lease", "state_not_eligible", "queue_disabled"]
+
+
 def test_several_leases_count_their_holders_and_say_when_the_last_ends() -> None:
     scene = Scene(slots=2)
     scene.claim(A)

@@ -82,6 +82,26 @@ def test_one_able_worker_outweighs_those_that_are_not() -> None:
     assert codes(scene, lacking, busy, able, live={B: 1}) == ["claimable_by"]
 
 
+def test_a_worker_that_names_other_queues_is_not_counted_and_the_reason_says_so() -> None:
+    reason = reasons(Scene(), worker(A, queues=("other", "third")))[0]
+    assert (reason.code, reason.blocking) == ("no_worker_online", True)
+    assert reason.message == "No online worker serves queue q; 1 online worker(s) serve other queues."
+    assert reason.evidence["elsewhere"] == [{"worker": "WX-24", "worker_key": "w2", "queues": "other, third"}]
+
+
+def test_of_workers_those_that_name_the_queue_or_none_may_take_it() -> None:
+    elsewhere, here, anywhere = worker(A, queues=("other",)), worker(B, queues=("other", "q")), worker(6)
+    (takers,) = reasons(Scene(), elsewhere, here, anywhere)
+    assert (takers.code, [w["worker_key"] for w in takers.evidence["workers"]]) == ("claimable_by", ["w4", "w6"])
+    assert codes(Scene(), elsewhere, here, live={A: 0, B: 1}) == ["workers_at_limit"]
+
+
+def test_a_capability_that_only_a_worker_of_other_queues_has_is_missing_here() -> None:
+    scene = Scene(policy={"required_worker_capabilities": ("pcr",)})
+    reason = reasons(scene, worker(A), worker(B, capabilities=("pcr",), queues=("other",)))[0]
+    assert (reason.code, reason.message) == ("capability_mismatch", "No online worker of queue q has pcr.")
+
+
 def test_a_subject_that_waits_for_its_time_says_when() -> None:
     assert codes(Scene(ready_at=T0 + timedelta(hours=1)), worker(A)) == ["not_yet_due"]
 

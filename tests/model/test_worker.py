@@ -10,7 +10,7 @@ from tenure.model import fact_types as ft
 from tenure.model.decisions.workers import decide_register, decide_status
 from tenure.model.errors import InvalidTransition, PayloadTooLarge
 from tenure.model.states import WorkerStatus
-from tenure.model.worker import Worker, WorkerSpec
+from tenure.model.worker import Worker, WorkerSpec, told
 from tests.model.scene import T0
 
 SPEC = WorkerSpec(worker_key="w", capabilities=("pcr",), max_concurrent_leases=3)
@@ -117,3 +117,17 @@ def test_a_refusal_names_the_status() -> None:
 def test_what_a_worker_cannot_become_is_refused(first: str, then: str) -> None:
     with pytest.raises(InvalidTransition):
         moved(moved(registered(), first), then)
+
+
+def test_what_a_worker_does_not_say_of_itself_is_no_part_of_what_it_tells() -> None:
+    said = WorkerSpec(worker_key="w", queues=("q",)).spec()
+    assert said["queues"] == ["q"]
+    assert not {"queues", "tasks", "workflows"} & SPEC.spec().keys()
+    assert "tasks" not in said
+
+
+def test_names_that_do_not_fit_into_the_fact_are_not_told() -> None:
+    some, many, too_many = ([f"{n:026}" for n in range(count)] for count in (50, 120, 140))
+    assert told(["b", "a", "b"], ["c"]) == [("a", "b"), ("c",)]
+    assert [len(names) for names in told(some, too_many, many)] == [50, 0, 120]
+    assert [len(names) for names in told(many, many, some)] == [120, 120, 0]

@@ -75,6 +75,16 @@ def test_how_the_execution_stands_is_told_in_the_schedulers_words(border: Border
     assert "runs_at_node" not in reasons(border, submission)
 
 
+def test_a_node_serves_its_own_queue_and_no_other(border: Border) -> None:
+    border.poll()
+    trusted = border.site.trusted
+    trusted.define_queue("q")
+    codes = [reason.code for reason in trusted.why(trusted.submit(queue_key="q").subject)]
+    assert codes == ["in_queue", "no_worker_online"]
+    submission = border.submit()["submission_id"]
+    assert "claimable_by" in reasons(border, submission)
+
+
 def test_a_draining_node_is_told_of(border: Border) -> None:
     submission = border.submit()["submission_id"]
     border.poll(draining=True)

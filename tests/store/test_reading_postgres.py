@@ -187,9 +187,10 @@ def test_a_worker_counts_as_coverage_only_where_it_is_online_and_may_claim(lab: 
     lab.register("person", worker_type="HUMAN_SESSION")
     lab.drain(lab.register("leaving", capabilities=("freezer",), site_scope=("north",)))
     lab.register("asleep", heartbeat_ttl_seconds=5, worker_type="HUMAN_SESSION")
+    lab.register("elsewhere", queues=("q", "else"), worker_type="HUMAN_SESSION")
     lab.later(5)
     counts = lab.run(lab.store.counts(lab.tenant, ["cold", "hands", "q"], 60))
-    assert [c.worker_online_count for c in counts] == [1, 1, 4]
+    assert [c.worker_online_count for c in counts] == [1, 1, 5]
 
 
 def test_a_disabled_queue_still_shows_what_is_in_it(lab: Lab) -> None:

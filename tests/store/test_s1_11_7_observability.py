@@ -156,6 +156,11 @@ def left_by_a_lapsed_worker(bench: Bench) -> int:
     return subject
 
 
+def before_a_worker_of_other_queues(bench: Bench) -> int:
+    bench.worker("elsewhere", queues=("other",))
+    return bench.subject()
+
+
 def exhausted_by_a_lapsed_worker(bench: Bench) -> int:
     subject = bench.run_it(bench.worker(), subject=bench.subject(max_attempts=1)).subject
     bench.later(901)
@@ -181,6 +186,7 @@ def exhausted_by_a_lapsed_worker(bench: Bench) -> int:
         (with_all_slots_done, "active_lease", {"leases"}),
         (behind_a_busy_worker, "workers_at_limit", {"workers"}),
         (before_nobody, "no_worker_online", {"registered"}),
+        (before_a_worker_of_other_queues, "no_worker_online", {"registered", "elsewhere"}),
         (exhausted_by_a_lapsed_worker, "attempts_exhausted", {"attempt_count"}),
     ],
 )
@@ -233,3 +239,20 @@ def test_why_tells_every_reason_at_once(bench: Bench) -> None:
     subject = bench.subject(site="south", ready_at=bench.in_seconds(60))
 
     assert bench.codes(subject) == ["not_yet_due", "queue_disabled", "scope_mismatch"]
+
+
+def test_a_worker_is_online_for_the_queues_that_it_names_and_may_claim_wherever_it_has_the_rights(bench: Bench) -> None:
+    for key in ("q", "other"):
+        bench.define_queue(key)
+    worker = bench.worker("elsewhere", queues=("other",))
+    bench.subject()
+    assert [(bench.counts(key).worker_online_count, worker.queues) for key in ("q", "other")] == [
+        (0, ("other",)), (1, ("other",)),
+    ]  # fmt: skip
+    assert bench.counts().worker_heartbeat_lag_seconds is None
+
+    bench.take(worker)
+
+    assert bench.counts().active_leases == 1
+    bench.worker("elsewhere")  # registered again, it names none
+    assert bench.counts().worker_online_count == 1

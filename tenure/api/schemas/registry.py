@@ -112,6 +112,12 @@ class RegisterWorkerBody(KeyedBody):
     build_version: _Label = ""
     host: _Label = ""
     process_identity: _Label = ""
+    queues: list[Key] = Field(
+        [],
+        max_length=1000,
+        description="The queues that it serves: `why` and the metrics count it for these alone. None: it does not say, and is "
+        "counted for any. It may claim elsewhere, too.",
+    )
     tasks: list[Key] = Field([], max_length=1000, description="The tasks that its code has; none: it does not say.")
     workflows: list[Tag] = Field(
         [], max_length=1000, description="The versions of workflows that its code defines.", examples=[["order@2"]]

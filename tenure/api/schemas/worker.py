@@ -17,7 +17,7 @@ _EXAMPLE: dict[str, Any] = {
     "worker_type": "SERVICE", "status": "ONLINE", "effective_status": "ONLINE", "capabilities": ["wetlab.extraction"],
     "site_scope": ["sfo"], "platform_scope": [], "assay_scope": [], "max_concurrent_leases": 1,
     "heartbeat_at": "2026-03-01T12:00:00.000000+00:00", "heartbeat_ttl_seconds": 60, "build_version": "1.4.2",
-    "host": "lab-7", "process_identity": "4711", "tasks": ["extract"], "workflows": ["order@2"],
+    "host": "lab-7", "process_identity": "4711", "queues": ["extraction"], "tasks": ["extract"], "workflows": ["order@2"],
     "owner": "UX-YGJ24", "incarnation": 1,
     "drain_requested": False, "disabled_reason": None,
     "last_error_at": None, "last_error_class": None, "revision": 1, "seq": 1,
@@ -47,6 +47,7 @@ class WorkerShown(BaseModel):
     build_version: str
     host: str
     process_identity: str
+    queues: list[str] = Field(description="The queues that it serves; none where it does not say: any.")
     tasks: list[str] = Field(description="The tasks that its code has; none where it does not say.")
     workflows: list[str] = Field(description="The versions of workflows that its code defines.", examples=[["order@2"]])
     owner: PrincipalName | None = Field(

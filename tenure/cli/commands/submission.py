@@ -15,6 +15,7 @@ from tenure.remote.model.shown import SubmissionHistoryShown, SubmissionStanding
 from tenure.terminal.listing import fields, table
 from tenure.terminal.wording import moment
 from tenure.wording import border
+from tenure.wording.values import refusal_code
 
 group = typer.Typer(name="submission", help="Submissions to management nodes.", no_args_is_help=True)
 
@@ -81,7 +82,7 @@ def show(context: typer.Context, submission: SubmissionArgument) -> None:
 
 @group.command()
 def history(context: typer.Context, submission: SubmissionArgument) -> None:
-    """What crossed the border: events received, projections sent, what was refused."""
+    """What crossed the border: events received, projections sent, what was refused or repeated."""
     call = call_of(context)
     found = call.client.submission_history(submission)
     call.answer(found, *_told(found))
@@ -135,6 +136,6 @@ def _told(found: SubmissionHistoryShown) -> list[RenderableType]:
     rows = [(e.seq, moment(e.at), border.kind(e.type), border.sentence(e.type, e.data), e.actor) for e in found.entries]
     listed: list[RenderableType] = [table([">#", "!time", "!", "what", "by"], rows, title=found.submission_id)]
     if found.refusals:
-        refused = [(moment(r.at), r.code, r.message, r.actor) for r in found.refusals]
-        listed += ["", table(["!refused", "!code", "what", "by"], refused)]
+        refused = [(moment(r.at), refusal_code(r.code), r.message, r.actor) for r in found.refusals]
+        listed += ["", table(["!refused or repeated", "!code", "what", "by"], refused)]
     return listed

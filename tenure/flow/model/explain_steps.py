@@ -78,7 +78,7 @@ def _map(runnable: Runnable, step: StepState, whys: Whys) -> Reason:
         str(Runnable(runnable.step, runnable.iteration, index))
         for index, _ in zip(open_items, range(MANY), strict=False)
     ]
-    stuck = {key: [r.as_dict() for r in whys[key] if r.blocking] for key in keys if key in whys}
+    stuck = {key: [r.as_dict() for r in _in_the_way(whys[key])] for key in keys if key in whys}
     stuck = {key: reasons for key, reasons in stuck.items() if reasons}
     said = (
         f" Of those looked at, {len(stuck)} cannot be taken: {next(iter(stuck.values()))[0]['message']}"
@@ -111,7 +111,13 @@ def _work(runnable: Runnable, step: StepState, why: Sequence[Reason]) -> Reason:
             "dead_lettered", f"The work of step {runnable.step!r} gave up ({step.error.code}).",
             "Requeue it with reopen=True once the cause is gone, or cancel the run.", evidence,
         )  # fmt: skip
-    blocking = [reason for reason in why if reason.blocking]
+    leased = _lease(why)
+    if leased is not None:
+        return Reason(
+            "runnable_under_way", f"Step {runnable.step!r} is being worked on. {leased.message}", leased.remedy, evidence,
+            blocking=False,
+        )  # fmt: skip
+    blocking = _in_the_way(why)
     if blocking:
         code = (
             "dead_lettered"
@@ -124,6 +130,15 @@ def _work(runnable: Runnable, step: StepState, why: Sequence[Reason]) -> Reason:
         "runnable_under_way", f"Step {runnable.step!r} waits for its work to end.{said}",
         why[0].remedy if why else "Wait for its end.", evidence, blocking=False,
     )  # fmt: skip
+
+
+def _lease(why: Sequence[Reason]) -> Reason | None:
+    return next((reason for reason in why if reason.code == "active_lease"), None)
+
+
+def _in_the_way(why: Sequence[Reason]) -> list[Reason]:
+    """What keeps work from being done; of what is under a live lease nothing, though it keeps others from taking it."""
+    return [] if _lease(why) is not None else [reason for reason in why if reason.blocking]
 
 
 def _at(at: datetime | None) -> str | None:

@@ -148,7 +148,7 @@ def node_as_worker(name: str, spec: NodeSpec, agent_id: str = "") -> WorkerSpec:
     return WorkerSpec(
         worker_key=queue_key_of(name), display_name=f"management node {name}", worker_type=WorkerType.INSTRUMENT_ADAPTER,
         capabilities=(capability_of(name),), max_concurrent_leases=_LEASES,
-        heartbeat_ttl_seconds=spec.silent_after_seconds, process_identity=agent_id,
+        heartbeat_ttl_seconds=spec.silent_after_seconds, process_identity=agent_id, queues=(queue_key_of(name),),
     )  # fmt: skip
 
 

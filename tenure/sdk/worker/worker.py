@@ -108,7 +108,7 @@ class Worker:
         options = self.options
         wanted = list(options.queues) if options.queues is not None else self._task_queues()
         self._check_transactions()
-        row = self.row = await transport.enroll(self._spec(), self._policies(wanted))
+        row = self.row = await transport.enroll(self._spec(wanted), self._policies(wanted))
         await transport.define(list(self._client.workflows.values()))
         holding = Holding()
         hints = transport.hints
@@ -192,8 +192,10 @@ class Worker:
                 tasks=tied[:20],
             )
 
-    def _spec(self) -> WorkerSpec:
+    def _spec(self, wanted: Sequence[str]) -> WorkerSpec:
         options = self.options
+        defined = (f"{name}@{version}" for name, version in self._client.workflows)
+        queues, tasks, workflows = told(wanted, self.tasks, defined)
         host = socket.gethostname()
         key = options.worker_key or f"worker://{host}/{os.getpid()}-{secrets.token_hex(3)}"
         return validated(
@@ -202,8 +204,7 @@ class Worker:
             platform_scope=tuple(options.platform_scope), assay_scope=tuple(options.assay_scope),
             max_concurrent_leases=options.concurrency + options.prefetch,
             heartbeat_ttl_seconds=options.heartbeat_ttl_seconds, build_version=options.build_version, host=host,
-            process_identity=str(os.getpid()), tasks=told(self.tasks),
-            workflows=told(f"{name}@{version}" for name, version in self._client.workflows),
+            process_identity=str(os.getpid()), queues=queues, tasks=tasks, workflows=workflows,
         )  # fmt: skip
 
     @property

@@ -155,7 +155,7 @@ class Registry:
 
 _LISTS = (
     "subject_template_codes", "required_worker_capabilities", "site_scope", "platform_scope", "assay_scope", "capabilities",
-    "tasks", "workflows",
+    "queues", "tasks", "workflows",
 )  # fmt: skip
 
 

@@ -11,7 +11,7 @@ from tenure.remote.rows import ExecutionRow, RefusalOf
 from tenure.sdk.public_form import public
 from tenure.ui import cells
 from tenure.wording import border
-from tenure.wording.values import shown
+from tenure.wording.values import refusal_code, shown
 
 EXECUTIONS = [
     {"key": "execution", "label": "Execution", "align": "tight"}, {"key": "state", "label": "State"},
@@ -77,11 +77,12 @@ def _tone(fact: Fact, told: str) -> str | None:
 
 
 def refusal(each: RefusalOf) -> dict[str, Any]:
-    """Something that was refused, as a row."""
+    """Something that was refused, or asked again, as a row."""
     refused = each.row.refused
     return {
         "key": str(each.uid), "name": refused.code,
         "cells": [
-            cells.since(each.row.at), cells.mono(refused.code), cells.text(refused.message), cells.text(refused.actor),
+            cells.since(each.row.at), cells.mono(refusal_code(refused.code)), cells.text(refused.message),
+            cells.text(refused.actor),
         ],
     }  # fmt: skip

@@ -93,9 +93,13 @@ class SubmissionScreen(Screen):
             self._executions = Listing(
                 label="Executions", columns=border.EXECUTIONS, rows=[], empty=_NO_EXECUTION, selected=[]
             )
-        with section("Refused") as self._refused_box:
+        with section("Refused or repeated") as self._refused_box:
             self._refusals = Listing(
-                label="What was refused, newest first", columns=border.REFUSALS, rows=[], empty=None, selected=[]
+                label="What was refused or repeated, newest first",
+                columns=border.REFUSALS,
+                rows=[],
+                empty=None,
+                selected=[],
             )
             self._refusals.when("turn", self._turn_refusals)
         with block("tn-section"), block("tn-columns"):

@@ -105,6 +105,7 @@ def _spec(worker: Worker) -> list[tuple[str, Any]]:
         ("Registrations", cells.text(worker.incarnation)),
         ("Host", cells.text(worker.host)),
         ("Process", cells.text(worker.process_identity)),
+        ("Queues", cells.text(", ".join(worker.queues))),
         ("Tasks", cells.text(", ".join(worker.tasks))),
         ("Workflows", cells.text(", ".join(worker.workflows))),
         ("Build", cells.text(worker.build_version)),

@@ -12,6 +12,7 @@ from tenure.flow.model.requests import AwaitSignal
 from tenure.model.visibility import Reason
 from tests.flow.model.scene import RUN, RunScene, fact
 from tests.flow.model.test_compensation import failed
+from tests.model.scene import Scene
 from tests.model.sentences import is_advice, is_message
 
 
@@ -47,6 +48,25 @@ def test_a_step_under_way_tells_what_the_kernel_says_of_its_work() -> None:
     patient.error("a", "no_disk", dead_letter=True)
     assert reasons(patient)["dead_lettered"].evidence["actions"] == ["requeue", "cancel"]
     assert reasons(scene)["dependency_wait"].evidence == {"step": "b", "waits_for": ["a"], "needs_route": False}
+
+
+def test_work_under_a_live_lease_is_not_stuck() -> None:
+    work = Scene()
+    work.claim()
+    working = work.why()
+    assert [reason.code for reason in working] == ["active_lease", "state_not_eligible"]
+    scene = run(Workflow("w", queue="q").task("a"))
+    under_way = reasons(scene, a=working)["runnable_under_way"]
+    assert (under_way.blocking, under_way.remedy) == (False, working[0].remedy)
+    assert under_way.message == (
+        "Step 'a' is being worked on. A worker holds it under lease until 2026-01-05T12:01:00.000000+00:00."
+    )
+    assert [why["code"] for why in under_way.evidence["why"]] == ["active_lease", "state_not_eligible"]
+    items = run(Workflow("w", queue="q").map("m", "$.input"), [1, 2])
+    held = Reason("hold_active", "It is on hold (QC): look at it", "Release the hold.")
+    both = reasons(items, **{"m[0]": working, "m[1]": [held]})["items_under_way"]
+    assert (both.blocking, list(both.evidence["why"])) == (True, ["m[1]"])
+    assert reasons(items, **{"m[0]": working})["items_under_way"].blocking is False
 
 
 def test_a_manual_boundary_and_what_is_queued_behind_it() -> None:

@@ -64,6 +64,7 @@ cross join lateral (
     where w.tenant = a.tenant and w.status = 'ONLINE' and not w.drain_requested
         and w.heartbeat_at + make_interval(secs => w.heartbeat_ttl_seconds) > clock.now
         and (not q.manual_only or w.worker_type = 'HUMAN_SESSION')
+        and (w.queues = '{}' or a.queue_key = any (w.queues))
         and w.capabilities @> q.required_worker_capabilities
         and (q.site_scope = '{}' or w.site_scope && q.site_scope)
         and (q.platform_scope = '{}' or w.platform_scope && q.platform_scope)
