@@ -7,7 +7,6 @@ and collect results. What they know of each other is the store: who changes it r
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import signal
 import threading
 import time
@@ -156,7 +155,7 @@ class Agent:
         """Whether it takes files again. Nobody else would see: what did not fit may be gone, and no new work comes."""
         if self._standing.problem(DISK) is None:
             return
-        with contextlib.suppress(OSError):
+        with suppress(OSError):
             try_writing(self._settings.work_folder)
             self._standing.fine(DISK)
 
