@@ -32,6 +32,21 @@ def try_again() -> None:
     raise Retry("later", code="busy", after_seconds=60)
 
 
+class Odd(BaseException):
+    """No Exception, and cannot be made again from its pickle."""
+
+    def __init__(self, one: int, two: int) -> None:
+        super().__init__(f"{one} and {two}")
+
+
+def raise_odd() -> None:
+    raise Odd(1, 2)
+
+
+def raise_keyboard_interrupt() -> None:
+    raise KeyboardInterrupt
+
+
 def die_once(path: str) -> str:
     if not Path(path).exists():
         Path(path).touch()

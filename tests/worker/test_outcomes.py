@@ -10,6 +10,7 @@ import pytest
 
 from tenure import Defer, Dispatched, ErrorClass, Fail, Job, Next, Produced, Retry
 from tenure.testing import MovableClock
+from tests.worker import handlers
 from tests.worker.conftest import App, fact_types, reached_by, state
 from tests.worker.conftest import drained as drain
 
@@ -210,6 +211,24 @@ async def _exits_in_the_loop() -> None:
     sys.exit("enough")
 
 
+class Odd(BaseException):
+    """No Exception, as what ``pytest.fail`` raises is none."""
+
+
+class Speechless(Fail):
+    """Cannot be told."""
+
+    def __str__(self) -> str:
+        raise LookupError
+
+
+def raising_in_the_loop(error):
+    async def handler() -> None:
+        raise error
+
+    return handler
+
+
 @pytest.mark.parametrize(
     ("handler", "code"),
     [
@@ -221,6 +240,12 @@ async def _exits_in_the_loop() -> None:
         (_cancels_itself, "CancelledError"),
         (_exits, "SystemExit"),
         (_exits_in_the_loop, "SystemExit"),
+        (raising(KeyboardInterrupt()), "KeyboardInterrupt"),
+        (raising_in_the_loop(KeyboardInterrupt()), "KeyboardInterrupt"),
+        (raising(Odd("x")), "Odd"),
+        (raising_in_the_loop(Odd("x")), "Odd"),
+        (raising(Speechless()), "LookupError"),
+        (raising_in_the_loop(Speechless()), "LookupError"),
     ],
 )
 def test_whatever_a_handler_does_there_is_a_report_and_the_worker_lives(app, handler, code):
@@ -230,10 +255,21 @@ def test_whatever_a_handler_does_there_is_a_report_and_the_worker_lives(app, han
     assert last(app, subject).attempt.lease_status != "ACTIVE"
 
 
-def test_a_limit_key_that_fails_is_a_failure_of_the_job(app):
+@pytest.mark.parametrize(
+    ("handler", "code"), [(handlers.raise_odd, "Odd"), (handlers.raise_keyboard_interrupt, "KeyboardInterrupt")]
+)
+def test_so_there_is_of_what_runs_in_a_process(app, handler, code):
+    subject = run(app, handler, executor="process")
+
+    assert last(app, subject).attempt.error_code == code
+    assert last(app, subject).attempt.lease_status != "ACTIVE"
+
+
+@pytest.mark.parametrize("error", [KeyError("customer"), Odd("x")])
+def test_a_limit_key_that_fails_is_a_failure_of_the_job(app, error):
     def no_key(arguments: object) -> str:
-        raise KeyError("customer")
+        raise error
 
     subject = run(app, lambda: None, key="work", limit_key=no_key)
 
-    assert last(app, subject).attempt.error_code == "KeyError"
+    assert last(app, subject).attempt.error_code == type(error).__name__

@@ -7,6 +7,7 @@ import contextlib
 import contextvars
 import multiprocessing
 import pickle  # nosec B403
+import signal
 import traceback
 from collections.abc import Callable
 from concurrent.futures import BrokenExecutor, Executor, ProcessPoolExecutor, ThreadPoolExecutor
@@ -54,7 +55,7 @@ class Elsewhere:
         if self._processes is None:
             # Not forked from this process: a child would keep its database connections open after it was killed.
             context_ = multiprocessing.get_context("forkserver")
-            self._processes = ProcessPoolExecutor(self._most_processes, mp_context=context_)
+            self._processes = ProcessPoolExecutor(self._most_processes, context_, _leave_signals_to_the_worker)
         pool, function = self._processes, task.function
         try:
             return await loop.run_in_executor(pool, _in_process, function.__module__, function.__qualname__, arguments)
@@ -73,6 +74,12 @@ class Elsewhere:
                     pool.shutdown(wait=False, cancel_futures=True)
 
 
+def _leave_signals_to_the_worker() -> None:
+    """Ctrl-C reaches every process of a terminal: it is the worker that decides what becomes of what runs here."""
+    # Not SIG_IGN, which programs that a function starts would inherit.
+    signal.signal(signal.SIGINT, lambda *_: None)
+
+
 def _in_process(module: str, qualname: str, arguments: dict[str, Any]) -> Any:
     target: Any = import_module(module)
     for part in qualname.split("."):
@@ -80,11 +87,11 @@ def _in_process(module: str, qualname: str, arguments: dict[str, Any]) -> Any:
     function = target.function if isinstance(target, Task) else target
     try:
         return function(**arguments)
-    except Exception as error:
+    except BaseException as error:
         raise _portable(error) from None
 
 
-def _portable(error: Exception) -> Exception:
+def _portable(error: BaseException) -> BaseException:
     """An exception that cannot be made again from its pickle would take the whole pool down with it."""
     try:
         if type(pickle.loads(pickle.dumps(error))) is type(error):  # noqa: S301  # nosec B301

@@ -13,6 +13,7 @@ from opentelemetry.context import Context
 from opentelemetry.trace import SpanKind
 from opentelemetry.util.types import AttributeValue
 
+from tenure.engine.logging import where
 from tenure.engine.tracing import exporting, span
 from tenure.model.requests import ReleaseLease
 from tenure.model.states import ErrorClass
@@ -65,7 +66,7 @@ class Executing:
         if task is not None and (task.options.limit_key is not None or task.executor == "process"):
             try:
                 held.gates = self._gates(task, held)
-            except Exception as error:
+            except BaseException as error:
                 self._acknowledger.report(held, raised(held, error, self._clock))
                 return
         self._pass(held)
@@ -120,6 +121,14 @@ class Executing:
             # A plain function cannot be stopped: its lease is left to run out rather than given to somebody else now.
             if held.stoppable and not held.job.told_lost:
                 self._acknowledger.report(held, _release(held))
+        except BaseException as error:
+            # Of a lease that nobody reports nobody would hear again: it is renewed for as long as the worker lives.
+            _log.exception("%s: what became of it cannot be told as it is.", held.job.lease)
+            if not held.reported and not held.job.told_lost:
+                message = f"What became of it cannot be told as it is: {where(error)}"
+                self._acknowledger.report(
+                    held, failed(held, ErrorClass.TRANSIENT_SYSTEM, type(error).__name__, message)
+                )
         finally:
             self._running -= 1
             if held.gates:
@@ -155,7 +164,8 @@ class Executing:
                 raise
             # The handler let out a cancellation of its own making.
             report = raised(held, error, self._clock)
-        except (Exception, SystemExit) as error:
+        except BaseException as error:
+            # Whatever it is. KeyboardInterrupt and SystemExit, let out of a task, would end the loop and all that is in it.
             report = raised(held, error, self._clock)
         if _lost(held):
             # Whatever it did is not reported: the work may be with another worker.
