@@ -244,6 +244,8 @@ def raising_in_the_loop(error):
         (raising_in_the_loop(KeyboardInterrupt()), "KeyboardInterrupt"),
         (raising(Odd("x")), "Odd"),
         (raising_in_the_loop(Odd("x")), "Odd"),
+        (raising(StopIteration()), "RuntimeError"),
+        (raising_in_the_loop(StopIteration()), "RuntimeError"),
         (raising(Speechless()), "LookupError"),
         (raising_in_the_loop(Speechless()), "LookupError"),
     ],
@@ -256,7 +258,12 @@ def test_whatever_a_handler_does_there_is_a_report_and_the_worker_lives(app, han
 
 
 @pytest.mark.parametrize(
-    ("handler", "code"), [(handlers.raise_odd, "Odd"), (handlers.raise_keyboard_interrupt, "KeyboardInterrupt")]
+    ("handler", "code"),
+    [
+        (handlers.raise_odd, "Odd"),
+        (handlers.raise_keyboard_interrupt, "KeyboardInterrupt"),
+        (handlers.find_nothing, "RuntimeError"),
+    ],
 )
 def test_so_there_is_of_what_runs_in_a_process(app, handler, code):
     subject = run(app, handler, executor="process")

@@ -44,7 +44,7 @@ class Elsewhere:
             self._threads = ThreadPoolExecutor(self._most_threads, thread_name_prefix="tenure-handler")
         context = contextvars.copy_context()
         return await asyncio.get_running_loop().run_in_executor(
-            self._threads, partial(context.run, function, *arguments)
+            self._threads, partial(context.run, _called, function, *arguments)
         )
 
     async def call(self, task: Task[..., Any], arguments: dict[str, Any]) -> Any:
@@ -80,13 +80,21 @@ def _leave_signals_to_the_worker() -> None:
     signal.signal(signal.SIGINT, lambda *_: None)
 
 
+def _called(function: Callable[..., T], *arguments: Any) -> T:
+    try:
+        return function(*arguments)
+    except StopIteration as error:
+        # No future of asyncio takes it: whoever waits would wait for ever. A coroutine's is told in the same way.
+        raise RuntimeError("The function raised StopIteration.") from error
+
+
 def _in_process(module: str, qualname: str, arguments: dict[str, Any]) -> Any:
     target: Any = import_module(module)
     for part in qualname.split("."):
         target = getattr(target, part)
     function = target.function if isinstance(target, Task) else target
     try:
-        return function(**arguments)
+        return _called(partial(function, **arguments))
     except BaseException as error:
         raise _portable(error) from None
 
