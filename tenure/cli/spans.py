@@ -11,6 +11,8 @@ from tenure.engine.tracing import exporting
 from tenure.model.errors import InvalidRequest
 
 _GROUP = "opentelemetry_traces_exporter"
+_PATIENCE = 2000
+"""Milliseconds."""
 
 
 def export_spans(service: str) -> bool:
@@ -43,3 +45,12 @@ def export_spans(service: str) -> bool:
     atexit.register(provider.shutdown)
     trace.set_tracer_provider(provider)
     return True
+
+
+def send_spans() -> None:
+    """Send what is kept back, where this process ends without its exit handlers."""
+    from opentelemetry.trace import get_tracer_provider  # noqa: PLC0415 - which the other commands do not wait for
+
+    flush = getattr(get_tracer_provider(), "force_flush", None)
+    if flush is not None:
+        flush(_PATIENCE)

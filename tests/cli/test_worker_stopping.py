@@ -15,7 +15,7 @@ from tenure import Tenure
 from tests.waiting import until
 
 APPLICATION = """
-import pathlib, time
+import asyncio, pathlib, time
 from tenure import Tenure
 
 app = Tenure()
@@ -34,6 +34,13 @@ def in_thread() -> str:
 @app.task(queue="q", key="process", executor="process")
 def in_process() -> str:
     return wait("process")
+
+@app.task(queue="q", key="beside")
+async def beside_the_loop() -> str:
+    return await asyncio.to_thread(wait, "beside")
+
+@app.task(queue="q", key="nothing", executor="process")
+def nothing() -> None: ...
 """
 
 
@@ -59,6 +66,16 @@ class Command:
     def press_ctrl_c(self) -> None:
         """As a terminal does: to all its processes."""
         os.killpg(self.process.pid, signal.SIGINT)
+
+    @property
+    def is_gone(self) -> bool:
+        """With every process that it has started."""
+        self.process.poll()
+        try:
+            os.killpg(self.process.pid, 0)
+        except ProcessLookupError:
+            return True
+        return False
 
     def ends(self, seconds: float = 30) -> int:
         until(lambda: self.process.poll() is not None, seconds, lambda: self.said)
@@ -87,7 +104,7 @@ def worker(tmp_path: Path, migrated_database: str) -> Iterator[Callable[..., Com
 
     yield start
     for command in started:
-        if command.process.poll() is None:
+        if not command.is_gone:
             os.killpg(command.process.pid, signal.SIGKILL)
             command.process.wait(10)
 
@@ -115,3 +132,59 @@ def test_ctrl_c_at_a_terminal_lets_finish_what_runs_in_a_process(app, worker, tm
 
     assert command.ends() == 0
     assert (_state(app, subject), "completed 1" in command.said) == ("COMPLETED", True)
+
+
+def test_what_still_runs_when_the_grace_is_over_ends_with_the_process(app, worker, tmp_path):
+    subjects = _submitted(app, "thread", "process")
+    command = worker("--grace", "0.2")
+    until(lambda: _begun(tmp_path, "thread", "process"), told=lambda: command.said)
+
+    command.signal(signal.SIGTERM)
+
+    assert command.ends() == 0
+    until(lambda: command.is_gone)
+    told = ["Waiting up to 0.2 s for 2 handlers; again to stop at once.",
+            "2 handlers were left; their leases run out.", "Stopped (SIGTERM)"]  # fmt: skip
+    assert [command.said.index(line) for line in told] == sorted(command.said.index(line) for line in told)
+    assert "Traceback" not in command.said
+    assert [_state(app, subject) for subject in subjects] == ["RUNNING", "RUNNING"]
+    assert app.workers() == []
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_second_signal_ends_the_grace_at_once(app, worker, tmp_path, number):
+    _submitted(app, "thread", "process")
+    command = worker("--grace", "600")
+    until(lambda: _begun(tmp_path, "thread", "process"), told=lambda: command.said)
+
+    command.signal(number)
+    until(lambda: "Waiting up to 600 s for 2 handlers" in command.said, told=lambda: command.said)
+    # Again and again: those that come within half a second of the first are the same wish.
+    until(lambda: command.is_gone or command.signal(number), told=lambda: command.said)
+
+    assert command.ends() == 0
+    assert command.said.count(f"Stopping at once: {number.name}.") == 1
+    assert "Traceback" not in command.said
+
+
+def test_nothing_is_waited_for_where_nothing_runs_and_processes_are_idle(app, worker, tmp_path):
+    [subject] = _submitted(app, "nothing")
+    command = worker("--grace", "600")
+    until(lambda: _state(app, subject) == "COMPLETED", told=lambda: command.said)
+
+    command.signal(signal.SIGTERM)
+
+    assert command.ends() == 0
+    until(lambda: command.is_gone)
+    assert not any(word in command.said for word in ("Waiting", "left", "Traceback"))
+
+
+def test_what_a_coroutine_left_in_a_thread_does_not_keep_the_process(app, worker, tmp_path):
+    [subject] = _submitted(app, "beside")
+    command = worker("--grace", "0")
+    until(lambda: _begun(tmp_path, "beside"), told=lambda: command.said)
+
+    command.signal(signal.SIGTERM)
+
+    assert command.ends() == 0
+    assert _state(app, subject) == "READY"

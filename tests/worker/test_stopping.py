@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import signal
 import subprocess
@@ -109,6 +110,53 @@ async def test_a_plain_function_that_outlasts_the_grace_keeps_its_lease_until_it
 
     finish.set()
     assert (state(app, subject), fact_types(app, subject)[-1]) == ("RUNNING", "lease.claimed")
+
+
+async def test_a_coroutine_that_heeds_no_cancellation_is_told_of_as_left(app, monkeypatch):
+    monkeypatch.setattr("tenure.sdk.worker.worker._PATIENCE", 0.05)
+    begun, finish = asyncio.Event(), asyncio.Event()
+
+    @app.task(queue="q")
+    async def work() -> None:
+        begun.set()
+        while not finish.is_set():
+            with contextlib.suppress(asyncio.CancelledError):
+                await finish.wait()
+
+    work.submit()
+    async with working(app, grace=0.05) as worker:
+        await begun.wait()
+        worker.stop()
+
+    assert worker.left == 1
+    finish.set()
+
+
+EMBEDDED = """
+import asyncio, threading
+from tenure import Tenure, Worker
+app = Tenure({dsn!r})
+
+@app.task(queue="q", key="work")
+def work() -> None:
+    worker.stop_from_thread()
+    threading.Event().wait()
+
+worker = Worker(app, grace=0)
+asyncio.run(worker.serve())
+print("left", worker.left)
+"""
+
+
+@pytest.mark.parametrize("transport", ["database"])
+def test_a_program_that_has_a_worker_in_it_goes_on_when_that_has_left_a_function_and_ends_when_it_wants(app, tmp_path):
+    app.submit(queue_key="q", next_action_key="work")
+
+    command = [sys.executable, "-c", EMBEDDED.format(dsn=app.settings.dsn)]
+    environment = os.environ | {"PYTHONPATH": str(Path(__file__).parents[2])}
+    ended = subprocess.run(command, env=environment, cwd=tmp_path, timeout=60, capture_output=True, text=True)  # noqa: PLW1510
+
+    assert (ended.returncode, ended.stdout) == (0, "left 1\n"), ended.stderr
 
 
 async def test_a_claim_under_way_when_the_worker_is_stopped_is_given_back(app):

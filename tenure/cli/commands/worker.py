@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+import logging
 import os
+import sys
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from tenure.cli.call import Call, call_of
+from tenure.cli.exit_codes import ExitCode
 from tenure.cli.loading import load
 from tenure.cli.logs import log_to
-from tenure.cli.spans import export_spans
+from tenure.cli.spans import export_spans, send_spans
 from tenure.model.errors import InvalidRequest
 from tenure.model.states import WorkerType
 from tenure.sdk.http.address import Address
+
+if TYPE_CHECKING:
+    from tenure.sdk.worker import Worker
 
 NAME = "worker"
 
@@ -43,7 +50,10 @@ def run(
     token_file: Annotated[Path | None, typer.Option("--token-file", help="Where its token is, else in TENURE_TOKEN.")] = None,
     drain: Annotated[bool, typer.Option("--drain", help="Stop once there is nothing to claim now.")] = False,
 ) -> None:  # fmt: skip
-    """Run the tasks of an application until Ctrl-C or SIGTERM, which let it finish or give back what it holds."""
+    """Run the tasks of an application until Ctrl-C or SIGTERM, which let it finish or give back what it holds.
+
+    A second one ends the grace of what still runs at once.
+    """
     options: dict[str, Any] = {
         "queues": queue or None, "concurrency": concurrency, "prefetch": concurrency if prefetch is None else prefetch,
         "batch": batch, "processes": processes, "worker_key": worker_key, "display_name": display_name,
@@ -82,10 +92,26 @@ def work(call: Call, application: str, options: Mapping[str, Any], address: Addr
     if address is not None:
         client.reach_over_http(address)
     worker = Worker(client, **options)
-    worker.run()
+    worker.run(leave=partial(_leave, call, worker))
+    _tell(call, worker)
+
+
+def _tell(call: Call, worker: Worker) -> None:
     report = worker.report()
     done = ", ".join(f"{name} {count:,}" for name, count in report.items() if count)
     call.answer(
         {"event": "stopped", "reason": worker.reason, **report},
         f"Stopped ({worker.reason.rstrip('.')}): {done or 'nothing was done'}.",
     )
+
+
+def _leave(call: Call, worker: Worker) -> None:
+    """End the process now: its leases are renewed no more, so nothing of it may go on for longer than it must."""
+    try:
+        _tell(call, worker)
+        send_spans()
+        logging.shutdown()
+        sys.stdout.flush()
+        sys.stderr.flush()
+    finally:
+        os._exit(ExitCode.DONE)

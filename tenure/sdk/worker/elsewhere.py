@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import contextvars
 import multiprocessing
 import pickle  # nosec B403
 import signal
 import traceback
 from collections.abc import Callable
-from concurrent.futures import BrokenExecutor, Executor, ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures import BrokenExecutor, Future, ProcessPoolExecutor
 from functools import partial
 from importlib import import_module
 from typing import Any, TypeVar
 
 from tenure.sdk.tasks import Task
+from tenure.sdk.worker.threads import Threads
 
 T = TypeVar("T")
+_PATIENCE = 2.0
 
 
 class FailedElsewhere(Exception):
@@ -35,21 +36,21 @@ class Elsewhere:
     def __init__(self, threads: int, processes: int) -> None:
         self._most_threads = threads
         self._most_processes = processes
-        self._threads: Executor | None = None
-        self._processes: Executor | None = None
+        self._threads: Threads | None = None
+        self._processes: ProcessPoolExecutor | None = None
+        self._in_threads: set[Future[Any]] = set()
+        self._in_processes: set[Future[Any]] = set()
 
     async def in_thread(self, function: Callable[..., T], *arguments: Any) -> T:
         """Call a function in a thread and wait for what it returns or raises."""
         if self._threads is None:
-            self._threads = ThreadPoolExecutor(self._most_threads, thread_name_prefix="tenure-handler")
+            self._threads = Threads(self._most_threads, "tenure-handler")
         context = contextvars.copy_context()
-        return await asyncio.get_running_loop().run_in_executor(
-            self._threads, partial(context.run, _called, function, *arguments)
-        )
+        called = self._threads.submit(context.run, _called, function, *arguments)
+        return await _end_of(called, self._in_threads)
 
     async def call(self, task: Task[..., Any], arguments: dict[str, Any]) -> Any:
         """Call the function behind a task and wait for what it returns or raises."""
-        loop = asyncio.get_running_loop()
         if task.executor == "thread":
             return await self.in_thread(partial(task.function, **arguments))
         if self._processes is None:
@@ -58,7 +59,8 @@ class Elsewhere:
             self._processes = ProcessPoolExecutor(self._most_processes, context_, _leave_signals_to_the_worker)
         pool, function = self._processes, task.function
         try:
-            return await loop.run_in_executor(pool, _in_process, function.__module__, function.__qualname__, arguments)
+            called = pool.submit(_in_process, function.__module__, function.__qualname__, arguments)
+            return await _end_of(called, self._in_processes)
         except BrokenExecutor:
             # A child was killed. What it ran counts as failed, and the next task finds new ones.
             if self._processes is pool:
@@ -66,12 +68,33 @@ class Elsewhere:
                 pool.shutdown(wait=False)
             raise
 
-    def close(self) -> None:
-        """Let go of threads and processes; running functions are not waited for."""
-        for pool in (self._threads, self._processes):
-            if pool is not None:
-                with contextlib.suppress(Exception):
-                    pool.shutdown(wait=False, cancel_futures=True)
+    async def close(self) -> int:
+        """Let go of threads and processes; how many functions still ran. Those in processes are killed."""
+        left = len(self._in_threads) + len(self._in_processes)
+        if self._threads is not None:
+            self._threads.shutdown(wait=False, cancel_futures=True)
+        if self._processes is not None:
+            await _end(self._processes, kill=bool(self._in_processes))
+        return left
+
+
+async def _end_of(called: Future[T], among: set[Future[Any]]) -> T:
+    """What it returns or raises. It is among the others until it ends, though nobody may wait for it any more."""
+    among.add(called)
+    called.add_done_callback(among.discard)
+    return await asyncio.wrap_future(called)
+
+
+async def _end(pool: ProcessPoolExecutor, *, kill: bool) -> None:
+    """See to it that the interpreter has nothing to wait for when it ends: it would, for as long as a child lives."""
+    children = list((pool._processes or {}).values())
+    if kill:
+        for child in children:
+            child.kill()
+    ending = Threads(1, "tenure-ending")
+    ended = asyncio.wrap_future(ending.submit(partial(pool.shutdown, cancel_futures=True)))
+    ending.shutdown(wait=False)
+    await asyncio.wait([ended], timeout=_PATIENCE)
 
 
 def _leave_signals_to_the_worker() -> None:

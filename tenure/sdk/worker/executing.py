@@ -206,9 +206,9 @@ class Executing:
         candidates = self._by_queue.get(held.item.queue_key, [])
         return candidates[0] if len(candidates) == 1 else None
 
-    def close(self) -> None:
-        """Let go of threads and processes; running functions are not waited for."""
-        self._elsewhere.close()
+    async def close(self) -> int:
+        """Let go of threads and processes; how many plain functions still ran. They are not waited for."""
+        return await self._elsewhere.close()
 
 
 def _lost(held: Held) -> bool:

@@ -10,7 +10,8 @@ import os
 import secrets
 import signal
 import socket
-from collections.abc import Coroutine, Mapping, Sequence
+import time
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -33,6 +34,7 @@ from tenure.sdk.worker.holding import Holding
 from tenure.sdk.worker.keeper import Keeper
 from tenure.sdk.worker.options import WorkerOptions
 from tenure.sdk.worker.over_http import HttpTransport
+from tenure.sdk.worker.threads import Threads
 from tenure.sdk.worker.transport import Hints, Transport
 
 if TYPE_CHECKING:
@@ -40,6 +42,8 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger("tenure.worker")
 _PATIENCE = 5.0
+_ONE_WISH = 0.5
+"""Seconds. Who starts processes often passes on the Ctrl-C that the terminal has sent them: that is no second one."""
 _OBJECTS_OF_A_BATCH = 10000
 
 
@@ -56,22 +60,46 @@ class Worker:
         self.tasks = client.tasks
         self._client = client
         self._stopping: asyncio.Event | None = None
+        self._hurry: asyncio.Event | None = None
+        self._by_signals = False
+        self._signalled_at = 0.0
         self._loop: asyncio.AbstractEventLoop | None = None
         self.reason = ""
+        self.left = 0
+        """How many handlers still ran when it had stopped."""
         self.ready = asyncio.Event()
         self.row: WorkerRow | None = None
         self._parts: tuple[Dispatcher, Acknowledger, Keeper, Hints] | None = None
 
-    def run(self) -> None:
-        """Work in this thread until SIGTERM or SIGINT; then stop gracefully."""
-        asyncio.run(self._run())
+    def run(self, *, leave: Callable[[], None] | None = None) -> None:
+        """Work in this thread until SIGTERM or SIGINT; then stop gracefully. A second signal ends the grace at once.
 
-    async def _run(self) -> None:
+        ``leave`` is called where handlers still run when the worker has stopped: it may end the process, as its owner.
+        Without it, coroutines are waited for; plain functions end with the process.
+        """
+        asyncio.run(self._run(leave))
+
+    async def _run(self, leave: Callable[[], None] | None) -> None:
         loop = asyncio.get_running_loop()
+        # What coroutines do in threads keeps nobody, either.
+        loop.set_default_executor(Threads(min(32, (os.cpu_count() or 1) + 4), "asyncio"))
         for number in (signal.SIGTERM, signal.SIGINT):
             with contextlib.suppress(NotImplementedError, RuntimeError, ValueError):
-                loop.add_signal_handler(number, self.stop, signal.Signals(number).name)
+                loop.add_signal_handler(number, self._signalled, signal.Signals(number).name)
+                self._by_signals = True
         await self.serve()
+        if self.left and leave is not None:
+            leave()
+
+    def _signalled(self, name: str) -> None:
+        assert self._stopping is not None
+        assert self._hurry is not None
+        if not self._stopping.is_set():
+            self._signalled_at = time.monotonic()
+            self.stop(name)
+        elif not self._hurry.is_set() and time.monotonic() > self._signalled_at + _ONE_WISH:
+            _log.info("Stopping at once: %s.", name)
+            self._hurry.set()
 
     def stop(self, reason: str = "asked to") -> None:
         """Ask it to stop gracefully; from the loop, or by ``call_soon_threadsafe`` from elsewhere."""
@@ -88,7 +116,8 @@ class Worker:
     async def serve(self) -> None:
         """Register, work, and stop gracefully once asked to."""
         _spare_the_collector()
-        self._stopping = asyncio.Event()
+        self._stopping, self._hurry = asyncio.Event(), asyncio.Event()
+        self.left = 0
         self._loop = asyncio.get_running_loop()
         transport, clock = await self._transport()
         try:
@@ -155,21 +184,40 @@ class Worker:
             for part in parts:
                 part.cancel()
             await asyncio.gather(*parts, return_exceptions=True)
-            executing.close()
+            self.left = await executing.close() + _going_on(holding)
+            if self.left:
+                rest = "was left; its lease runs out" if self.left == 1 else "were left; their leases run out"
+                _log.warning("%s %s.", _handlers(self.left), rest)
 
     async def _finish(self, holding: Holding, executing: Executing, acknowledger: Acknowledger) -> None:
         """Give back what has not begun, wait for what has, then give back what can still be stopped."""
         executing.give_back()
+        grace = self.options.grace
         if running := _at_work(holding):
-            await asyncio.wait(running, timeout=self.options.grace)
+            if grace:
+                again = "; again to stop at once" if self._by_signals else ""
+                _log.info("Waiting up to %g s for %s%s.", grace, _handlers(len(running)), again)
+            await self._patiently(running, grace)
         if late := _at_work(holding):
             for work in late:
                 work.cancel()
             await asyncio.wait(late, timeout=_PATIENCE)
-        try:
-            await asyncio.wait_for(acknowledger.settled(), max(self.options.grace, _PATIENCE))
-        except TimeoutError:
+        settled = [_named(acknowledger.settled(), "settled")]
+        await asyncio.wait(settled, timeout=_PATIENCE)
+        if not settled[0].done():
+            await self._patiently(settled, grace - _PATIENCE)
+        if not settled[0].done():
+            settled[0].cancel()
             _log.warning("The last reports could not be sent; their leases will run out.")
+
+    async def _patiently(self, work: Sequence[asyncio.Task[None]], seconds: float) -> None:
+        """Wait for all of it so long, or until somebody is in a hurry."""
+        assert self._hurry is not None
+        done = asyncio.ensure_future(asyncio.wait(work))
+        hurry = _named(_wait(self._hurry), "hurry")
+        await asyncio.wait({done, hurry}, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+        for each in (done, hurry):
+            each.cancel()
 
     def _task_queues(self) -> list[str]:
         return sorted({task.options.queue for task in self.tasks.values()})
@@ -246,6 +294,15 @@ def _spare_the_collector() -> None:
 
 def _at_work(holding: Holding) -> list[asyncio.Task[None]]:
     return [held.running for held in holding.all() if held.started and held.running and not held.running.done()]
+
+
+def _going_on(holding: Holding) -> int:
+    """Coroutines that were canceled and still run. Of plain functions, threads and processes know."""
+    return sum(held.stoppable and held.running in _at_work(holding) for held in holding.all())
+
+
+def _handlers(count: int) -> str:
+    return "1 handler" if count == 1 else f"{count:,} handlers"
 
 
 async def _until(stopping: asyncio.Event, parts: Sequence[asyncio.Task[None]]) -> None:
