@@ -124,6 +124,35 @@ def test_an_application_that_fails_when_imported_says_where(tenure, tmp_path, mo
     assert "Traceback" not in ran.err
 
 
+@pytest.fixture
+def changed_workflow(tenure, application, tmp_path, migrated_database):
+    """The name of an application whose workflow is another than the one that is there in its version."""
+    with Tenure(migrated_database) as client:
+        client.workflow("total", queue="sums").task("add")
+        client.define_workflows()
+    name = application.removesuffix(":app")
+    with (tmp_path / f"{name}.py").open("a") as module:
+        module.write('\napp.workflow("total", queue="sums").task("give_up")\n')
+    return application
+
+
+def test_a_worker_that_cannot_begin_is_not_said_to_work(tenure, changed_workflow):
+    ran = tenure("worker", changed_workflow, "--drain")
+
+    assert (ran.code, "already_exists" in ran.err) == (1, True)
+    assert tenure("workers", "list", "--json").lines == []
+
+
+def test_a_worker_that_cannot_begin_takes_no_key_from_one_that_works(tenure, changed_workflow, migrated_database):
+    with Tenure(migrated_database) as client:
+        at_work = client.register_worker("lab/1")
+
+        assert tenure("worker", changed_workflow, "--worker-key", "lab/1", "--drain").code == 1
+
+        assert client.claim(at_work, "sums") == []
+        assert [worker.incarnation for worker in client.workers()] == [at_work.incarnation]
+
+
 def test_verify_is_clean_after_work_and_finds_what_was_changed_behind_its_back(tenure, application, migrated_database):
     tenure("queue", "define", "sums")
     subject = _submit(tenure, "add", '{"a": 2, "b": 3}')

@@ -14,6 +14,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
+from tenure import Worker
 from tests.waiting import until_async
 from tests.worker.conftest import fact_types, state, states, working
 from tests.worker.serving import secret_of
@@ -223,6 +224,23 @@ async def test_a_worker_that_is_retired_or_disabled_stops_by_itself(app, action,
 
     subject = work.submit()
     assert state(app, subject) == "READY"
+
+
+async def test_a_worker_that_is_canceled_or_fails_is_not_said_to_work(app, monkeypatch):
+    async def fail(self) -> None:
+        raise LookupError
+
+    async with asyncio.timeout(30):
+        serving = asyncio.ensure_future((worker := Worker(app, address=app.worker_address)).serve())
+        await worker.ready.wait()
+        serving.cancel()
+        await asyncio.wait([serving])
+        assert (serving.cancelled(), app.workers()) == (True, [])
+
+        monkeypatch.setattr("tenure.sdk.worker.acknowledger.Acknowledger.run", fail)
+        with pytest.raises(LookupError):
+            await Worker(app, address=app.worker_address).serve()
+        assert app.workers() == []
 
 
 @pytest.mark.parametrize("transport", ["http"])

@@ -63,7 +63,7 @@ class DatabaseTransport:
         self._asked_at = 0.0
         self._cleaning = Cleaning()
 
-    async def enroll(self, spec: WorkerSpec, policies: Sequence[QueuePolicy]) -> Worker:
+    async def enroll(self, spec: WorkerSpec, policies: Sequence[QueuePolicy], workflows: Sequence[Workflow]) -> Worker:
         """See ``Transport.enroll``; the tenant is made, too, where it is not there."""
         settings, keeping = self._settings, self._keeping
         store = PostgresStore(notify=settings.notify)
@@ -71,6 +71,8 @@ class DatabaseTransport:
         assert tenant is not None
         caller = Caller(store, tenant, settings.actor, settings.tenant, followers=(flow_on(store), remote_on(store)))
         await keeping.attempt(lambda: define_missing_queues(caller, policies))
+        if workflows:
+            await keeping.attempt(lambda: register_all(caller, workflows))
         try:
             worker = await keeping.attempt(lambda: workers.register_worker(caller, spec))
         except AlreadyExists:  # another process came first by a hair; this registration follows it
@@ -81,11 +83,6 @@ class DatabaseTransport:
             self._reporting, self._beside, self._caller, worker.uid, self.hints.heard.set
         )  # fmt: skip
         return worker
-
-    async def define(self, workflows: Sequence[Workflow]) -> None:
-        """See ``Transport.define``."""
-        if workflows:
-            await self._keeping.attempt(lambda: register_all(self._caller, workflows))
 
     async def queues(self, wanted: Collection[str]) -> Sequence[Served]:
         """See ``Transport.queues``."""

@@ -50,8 +50,8 @@ class HttpTransport:
         self.hints = Hints()
         self._unanswered: tuple[Sequence[ClaimItems], Token] = ((), Token())
 
-    async def enroll(self, spec: WorkerSpec, policies: Sequence[QueuePolicy]) -> Worker:
-        """See ``Transport.enroll``. To define queues is an admin's, not a worker's: claims tell of those that are missing."""
+    async def enroll(self, spec: WorkerSpec, policies: Sequence[QueuePolicy], workflows: Sequence[Workflow]) -> Worker:
+        """See ``Transport.enroll``. To define is an admin's, not a worker's: claims tell of the queues that are missing."""
         self._worker = await self._send(work.register(spec))
         return self._worker
 
@@ -157,9 +157,6 @@ class HttpTransport:
     async def sweep(self) -> int:
         """Nothing: the server sees to what lapses."""
         return 0
-
-    async def define(self, workflows: Sequence[Workflow]) -> None:
-        """Nothing: a token for work is none for defining workflows."""
 
     @property
     def transacting(self) -> None:

@@ -91,12 +91,11 @@ class Transport(Protocol):
         """Where the code of jobs keeps what it did."""
         ...
 
-    async def enroll(self, spec: WorkerSpec, policies: Sequence[QueuePolicy]) -> Worker:
-        """Define the queues that nobody has defined, as far as this worker may, and register it."""
-        ...
+    async def enroll(self, spec: WorkerSpec, policies: Sequence[QueuePolicy], workflows: Sequence[Workflow]) -> Worker:
+        """Define the workflows, and the queues that nobody has defined, as far as this worker may; then register it.
 
-    async def define(self, workflows: Sequence[Workflow]) -> None:
-        """Define the workflows of the client, as far as this worker may."""
+        Where a definition is refused, there is no worker, and who works under its key is left alone.
+        """
         ...
 
     async def queues(self, wanted: Collection[str]) -> Sequence[Served]:

@@ -137,8 +137,8 @@ class Worker:
         options = self.options
         wanted = list(options.queues) if options.queues is not None else self._task_queues()
         self._check_transactions()
-        row = self.row = await transport.enroll(self._spec(wanted), self._policies(wanted))
-        await transport.define(list(self._client.workflows.values()))
+        workflows = list(self._client.workflows.values())
+        row = self.row = await transport.enroll(self._spec(wanted), self._policies(wanted), workflows)
         holding = Holding()
         hints = transport.hints
         acknowledger = Acknowledger(transport, row.uid, holding, hints.heard.set)
@@ -172,13 +172,14 @@ class Worker:
             await asyncio.wait(parts[:1], timeout=_PATIENCE)
             parts[0].cancel()
             await self._finish(holding, executing, acknowledger)
-            if options.worker_key is None:
-                with contextlib.suppress(TenureError, TimeoutError):
-                    await asyncio.wait_for(transport.retire(f"stopped: {self.reason}"), _PATIENCE)
+            await self._retire(transport, f"stopped: {self.reason}")
         except TurnedAway:
             # Nothing can be reported any more: whoever holds the leases next begins anew.
             for held in holding.all():
                 holding.lose(held)
+            raise
+        except BaseException as error:
+            await self._retire(transport, f"ended by {type(error).__name__}")
             raise
         finally:
             for part in parts:
@@ -218,6 +219,12 @@ class Worker:
         await asyncio.wait({done, hurry}, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
         for each in (done, hurry):
             each.cancel()
+
+    async def _retire(self, transport: Transport, reason: str) -> None:
+        """Say that it is gone, so that nobody counts on it until its heartbeat is too old. A key that was given stays."""
+        if self.options.worker_key is None:
+            with contextlib.suppress(TenureError, TimeoutError):
+                await asyncio.wait_for(transport.retire(reason), _PATIENCE)
 
     def _task_queues(self) -> list[str]:
         return sorted({task.options.queue for task in self.tasks.values()})
