@@ -32,8 +32,8 @@ class End:
 ENDS = {
     "good": End(State.COMPLETED, None, "", 0),
     "bad": End(State.FAILED_TERMINAL, "FAILED", "exit code 3", 340),
-    "taken back": End(State.CANCELED, "CANCELLED", "cancelled", None),
-    "removed": End(State.FAILED_TERMINAL, "CANCELLED", "cancelled in Slurm", 320),
+    "taken back": End(State.CANCELED, "CANCELLED", "canceled", None),
+    "removed": End(State.FAILED_TERMINAL, "CANCELLED", "canceled in Slurm", 320),
     "greedy": End(State.FAILED_TERMINAL, "OUT_OF_MEMORY", "more memory_mib", 110),
     "late": End(State.FAILED_TERMINAL, "TIMEOUT", "more walltime_seconds", 120),
     "refused": End(State.FAILED_TERMINAL, "SUBMISSION_REJECTED", "Requested node configuration is not available", 310),
