@@ -65,19 +65,22 @@ def test_while_no_poll_is_answered_nothing_is_submitted_and_what_is_a_job_alread
         return (503, problem("store_unavailable", "Away.")) if away and path.endswith("/poll") else None
 
     border.trouble = trouble
-    late = tmp_path / "late.sh"
+    later, latest = tmp_path / "later.sh", tmp_path / "latest.sh"
     untaken, lost, waits = (
         border.submit(counted(tmp_path)),
-        border.submit(counted(tmp_path)),
-        border.submit(late.as_uri()),
+        border.submit(later.as_uri()),
+        border.submit(latest.as_uri()),
     )
+    script = f'echo "$TENURE_EXECUTION_ID" >> {tmp_path}/starts'
     moody.takes_none_of = {untaken}
     moody.loses_answers, moody.falls_silent = 1, True
     with running(scheduler=moody):
+        border.wait(lambda: look(settings.folder).executions.get("submitting") == 1, "one is tried in vain")
+        border.wait(lambda: {lost, waits} <= set(border.held), "the node has the others")
+        later.write_text(script)
         border.wait(lambda: len(moody.submitted) == 1, "one is submitted, and nobody knows it")
-        border.wait(lambda: waits in border.held, "the node has the other one")
     away = True
-    late.write_text(f'echo "$TENURE_EXECUTION_ID" >> {tmp_path}/starts')
+    latest.write_text(script)
     moody.silent, moody.takes_none_of = False, set()
     looked = sum(untaken in keys for keys in moody.finds)
     with running(scheduler=moody):
