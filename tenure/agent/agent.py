@@ -147,9 +147,8 @@ class Agent:
                     tidy(self._store, self._settings, self._clock(), self._stop.is_set)
             except TenureError as error:
                 self._standing.troubled(STATE, str(error))
-            except Exception:
-                LOG.exception("This is a defect; it is tried again. Jobs are not affected.")
-                self._stop.wait(_AFTER_A_DEFECT)
+            except Exception as error:
+                self._defect(error)
 
     def _look_at_the_disk(self) -> None:
         """Whether it takes files again. Nobody else would see: what did not fit may be gone, and no new work comes."""
@@ -183,11 +182,14 @@ class Agent:
                 self._stop.wait(_AFTER_A_DEFECT)
                 continue
             except Exception as error:
-                tell_defect(error, "This is a defect (%s); it is tried again. Jobs are not affected.", reason_of(error))
-                self._stop.wait(_AFTER_A_DEFECT)
+                self._defect(error)
                 continue
             if not self._stop.is_set():
                 bell.wait(wait)
+
+    def _defect(self, error: Exception) -> None:
+        tell_defect(error, "This is a defect (%s); it is tried again. Jobs are not affected.", reason_of(error))
+        self._stop.wait(_AFTER_A_DEFECT)
 
     def _outwards(self) -> None:
         try:

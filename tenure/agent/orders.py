@@ -15,7 +15,7 @@ from tenure.agent.errors import AnotherAgent, StateFolderUnusable, Superseded
 from tenure.agent.execution import WITH_JOB, Execution
 from tenure.agent.lease import NodeLease
 from tenure.agent.requests import DRAIN_TOLD
-from tenure.agent.sentences import sentence
+from tenure.agent.sentences import sentence_if_any
 from tenure.agent.settings import AgentSettings
 from tenure.agent.standing import DISK, SCHEDULER, SERVER, STATE, Standing
 from tenure.agent.store.store import Store
@@ -122,7 +122,7 @@ class Orders:
             holding=tuple((ids + self._store.owing())[:_MOST_TOLD]),
             canceling=tuple((canceling + sorted(self._unknown))[:_MOST_TOLD]), draining=self._standing.draining,
             scheduler=self._standing.scheduler_name,
-            scheduler_problem=_sentence(own), job_problem=_sentence(next(stuck, None)),
+            scheduler_problem=sentence_if_any(own), job_problem=sentence_if_any(next(stuck, None)),
         )  # fmt: skip
 
     def _obey(self, orders: NodeOrders) -> bool:
@@ -161,7 +161,3 @@ def _differs(asked: NodePoll, now: NodePoll) -> bool:
 def _of_job(execution: Execution) -> str:
     work = execution.work
     return f"Execution {work.attempt} of submission {work.submission_id}: {execution.problem}"
-
-
-def _sentence(trouble: str | None) -> str | None:
-    return sentence(trouble) if trouble else None

@@ -11,7 +11,7 @@ from dataclasses import replace
 from tenure.agent.events import tell
 from tenure.agent.execution import WITH_JOB, Change, Execution, JobOutcome, Stage
 from tenure.agent.scheduler import JobStatus, Phase
-from tenure.agent.sentences import failure_with, sentence
+from tenure.agent.sentences import failure_with, sentence, sentence_if_any
 from tenure.remote.model.fields import ExecutionState, Failure, ResultRef
 
 CANCELED = failure_with(code="canceled", message="It was canceled before the scheduler had it.", retryable=False)
@@ -74,7 +74,7 @@ def seen(execution: Execution, status: JobStatus, now: float) -> Change | None:
     if execution.stage not in WITH_JOB:
         return None
     known = replace(
-        execution, absent_at=None, problem=sentence(status.problem) if status.problem else None,
+        execution, absent_at=None, problem=sentence_if_any(status.problem),
         restarts=max(execution.restarts, status.restarts),
         slurm_job_id=execution.slurm_job_id or status.slurm_job_id, partition=status.partition or execution.partition,
         qos=status.qos or execution.qos,
@@ -97,9 +97,8 @@ def _ended(execution: Execution, status: JobStatus, now: float) -> Change:
     if status.phase is Phase.COMPLETED and execution.reported is ExecutionState.ACCEPTED:
         change = _begun(execution, status, now, "It was over before it was seen running; that it ran is concluded.")
     outcome = JobOutcome(
-        failure=_failure(status), exit_code=status.exit_code,
-        detail=sentence(status.detail) if status.detail else None, started_at=status.started_at,
-        ended_at=status.ended_at,
+        failure=_failure(status), exit_code=status.exit_code, detail=sentence_if_any(status.detail),
+        started_at=status.started_at, ended_at=status.ended_at,
     )  # fmt: skip
     return replace(change, execution=replace(_moved(change.execution, Stage.BRINGING, now), outcome=outcome))
 

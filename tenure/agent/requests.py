@@ -39,7 +39,7 @@ def ask_to_conclude(folder: Path, execution_id: str, reason: str, *, retryable: 
     if not reason.strip():
         raise InvalidRequest("The reason is empty.", "Say how it ended, and how you know: it goes into the record.")
     try:
-        _concluded(reason, retryable=retryable)
+        Failure(code="concluded", message=reason, retryable=retryable)
     except ValidationError as error:
         raise InvalidRequest(
             f"The reason cannot be kept: {error.errors()[0]['msg']}. It has {len(reason):,} characters.",
@@ -72,10 +72,6 @@ def _store_of(folder: Path) -> Iterator[Store]:
         yield store
     finally:
         store.close()
-
-
-def _concluded(reason: str, *, retryable: bool) -> Failure:
-    return Failure(code="concluded", message=reason, retryable=retryable)
 
 
 class Requests:

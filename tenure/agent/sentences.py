@@ -18,6 +18,11 @@ def sentence(text: str) -> str:
     return clean if len(clean) <= _LONGEST else clean[: _LONGEST - len(_MORE)] + _MORE
 
 
+def sentence_if_any(text: str | None) -> str | None:
+    """The same of what may have nothing to say."""
+    return sentence(text) if text else None
+
+
 def failure_with(*, code: str, message: str, retryable: bool) -> Failure:
     """A failure that can be told, whoever's words its message has."""
     return Failure(code=code, message=sentence(message), retryable=retryable)

@@ -79,10 +79,12 @@ def _act(caller: Caller, spec: ActionSpec[R], requests: Sequence[R], waits: bool
     context = context_of(caller, loaded)
     unfoldings: dict[int, Unfolding] = {}
     outcomes: list[Outcome] = []
-    for index, (request, target) in enumerate(zip(requests, targets, strict=True)):
-        busy = not waits and _subject_of(target, loaded) not in {None, *loaded.threads}
-        outcomes.append(_busy() if busy else _decide(spec, request, target, index, loaded, context, unfoldings))
     subjects = [_subject_of(target, loaded) for target in targets]
+    for index, (request, target, subject) in enumerate(zip(requests, targets, subjects, strict=True)):
+        busy = not waits and subject is not None and subject not in loaded.threads
+        outcomes.append(
+            _busy() if busy else _decide(spec, request, target, subject, index, loaded, context, unfoldings)
+        )
     if not waits:
         caller = caller.without_waiting()
         stuck = yield from blocked(caller, list(unfoldings.values()))
@@ -98,10 +100,9 @@ def _act(caller: Caller, spec: ActionSpec[R], requests: Sequence[R], waits: bool
 
 
 def _decide(
-    spec: ActionSpec[R], request: R, target: Target, index: int, loaded: Loaded, context: Context,
+    spec: ActionSpec[R], request: R, target: Target, subject: int | None, index: int, loaded: Loaded, context: Context,
     unfoldings: dict[int, Unfolding],
 ) -> Outcome:  # fmt: skip
-    subject = _subject_of(target, loaded)
     thread = loaded.threads.get(subject) if subject is not None else None
     if subject is None or thread is None:
         what = "subject" if target.lease is None else "lease"

@@ -225,13 +225,17 @@ def test_nothing_is_submitted_while_the_scheduler_cannot_say_whether_it_has_the_
     assert site.calls == 1
 
 
-def test_an_sbatch_that_outlives_its_agent_is_waited_for(site: Site):
+def _kill_an_agent_while_sbatch_runs(site: Site) -> None:
+    """It answers, with job 11, once there is a file ``go``."""
     site.sbatch(f"while [ ! -e {site.folder}/go ]; do sleep 0.05; done; echo 11")
     agent = subprocess.Popen([sys.executable, "-c", _agent(site)])
     until(lambda: site.calls == 1)
     agent.kill()
     agent.wait()
 
+
+def test_an_sbatch_that_outlives_its_agent_is_waited_for(site: Site):
+    _kill_an_agent_while_sbatch_runs(site)
     with pytest.raises(SchedulerUnavailable, match="under way"):
         site.submit(command_seconds=0.2)
     (site.folder / "go").touch()
@@ -241,12 +245,7 @@ def test_an_sbatch_that_outlives_its_agent_is_waited_for(site: Site):
 
 
 def test_what_an_sbatch_that_outlives_its_agent_submits_is_not_withdrawn_before_it_is_known(site: Site):
-    site.sbatch(f"while [ ! -e {site.folder}/go ]; do sleep 0.05; done; echo 11")
-    agent = subprocess.Popen([sys.executable, "-c", _agent(site)])
-    until(lambda: site.calls == 1)
-    agent.kill()
-    agent.wait()
-
+    _kill_an_agent_while_sbatch_runs(site)
     with pytest.raises(SchedulerUnavailable, match="under way"):
         site.withdraw()
     (site.folder / "go").touch()

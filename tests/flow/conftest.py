@@ -24,6 +24,16 @@ def lab(request: pytest.FixtureRequest) -> Iterator[FlowLab]:
         _check(made)
 
 
+@pytest.fixture
+def pg(migrated_database: str) -> Iterator[FlowLab]:
+    """On PostgreSQL, where whoever waits for a lock is refused."""
+    with psycopg.connect(migrated_database, autocommit=True) as connection:
+        connection.execute("set lock_timeout = '500ms'")
+        made = postgres_lab(connection)
+        yield made
+        _check(made)
+
+
 def _check(lab: FlowLab) -> None:
     """Whatever a test did, facts and rows tell the same story afterwards."""
     if not lab.tampered:

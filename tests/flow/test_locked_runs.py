@@ -6,21 +6,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import psycopg
-import pytest
 
 from tenure.flow.engine import ticking
 from tenure.flow.engine.results import RunResult
-from tests.flow.lab import FlowLab, postgres_lab, step, task
-
-
-@pytest.fixture
-def pg(migrated_database: str) -> Iterator[FlowLab]:
-    with psycopg.connect(migrated_database, autocommit=True) as connection:
-        connection.execute("set lock_timeout = '500ms'")  # whoever waits is refused
-        lab = postgres_lab(connection)
-        yield lab
-        report = lab.verified()
-        assert report.clean, report.first
+from tests.flow.lab import FlowLab, step, task
 
 
 @contextmanager

@@ -8,24 +8,13 @@ from contextlib import contextmanager
 from typing import Any
 
 import psycopg
-import pytest
 
 from tenure.flow.engine import asking, code, reading
 from tenure.flow.engine.code import Holder
-from tests.flow.lab import FlowLab, postgres_lab, step, task
+from tests.flow.lab import FlowLab, step, task
 from tests.waiting import until
 
 YEAR = 365 * 86400
-
-
-@pytest.fixture
-def pg(migrated_database: str) -> Iterator[FlowLab]:
-    with psycopg.connect(migrated_database, autocommit=True) as connection:
-        connection.execute("set lock_timeout = '500ms'")  # whoever waits is refused
-        lab = postgres_lab(connection)
-        yield lab
-        report = lab.verified()
-        assert report.clean, report.first
 
 
 def await_paid(lab: FlowLab) -> Any:

@@ -65,6 +65,12 @@ def put_results(
     def skip(name: PurePosixPath, why: str | None) -> None:
         skipped.append({"name": _text(name), "why": why or "it cannot be read"})
 
+    def heed(size: int) -> None:
+        if room is not None and size > room:
+            raise TooMuch(f"It left more than {max_mib:,} MiB; see [results] max_mib in the node's settings.")
+        if stopping():
+            raise Interrupted
+
     for found in _files(folder, skip):
         try:
             source = os.open(found.path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK)
@@ -76,31 +82,17 @@ def put_results(
             if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
                 skip(found.name, "it is no file")
                 continue
-            digest, size = hashlib.sha256(), 0
             try:
                 with store.writing(there / stored) as out:
-                    while piece := _read(file, found.name):
-                        size += len(piece)
-                        if room is not None and size > room:
-                            raise TooMuch(
-                                f"It left more than {max_mib:,} MiB; see [results] max_mib in the node's settings."
-                            )
-                        if stopping():
-                            raise Interrupted
-                        digest.update(piece)
-                        out.write(piece)
-            except _Unreadable as error:
-                if execution.attempts + 1 < _TRIES_TO_READ:
+                    size, sha256 = _copy(file, found.name, out, heed)
+            except OSError as error:  # where the store takes none at all, metadata.json tells
+                tried = execution.attempts + 1 >= _TRIES_TO_READ
+                if not (tried if isinstance(error, _Unreadable) else error.errno in _NEVER):
                     raise
                 skip(found.name, error.strerror)
                 continue
-            except OSError as error:
-                if error.errno not in _NEVER:
-                    raise
-                skip(found.name, error.strerror)  # where the store takes none at all, metadata.json tells
-                continue
             room = room - size if room is not None else None
-        files.append({"name": _text(found.name), "stored": str(stored), "size": size, "sha256": digest.hexdigest()})
+        files.append({"name": _text(found.name), "stored": str(stored), "size": size, "sha256": sha256})
     metadata = {**_about(execution), "files": files, "skipped": skipped}
     with store.writing(there / METADATA) as out:
         out.write(json.dumps(metadata, indent=2, ensure_ascii=False).encode())
@@ -139,6 +131,17 @@ def _files(folder: Path, skip: Callable[[PurePosixPath, str | None], None]) -> I
         for name in sorted(names + links):
             path = Path(parent) / name
             yield _Found(path, PurePosixPath(RESULTS, path.relative_to(root).as_posix()))
+
+
+def _copy(file: BinaryIO, name: PurePosixPath, out: BinaryIO, heed: Callable[[int], None]) -> tuple[int, str]:
+    """How large it is, and its SHA-256. ``heed`` is told at each piece how much has come: what it raises breaks off."""
+    digest, size = hashlib.sha256(), 0
+    while piece := _read(file, name):
+        size += len(piece)
+        heed(size)
+        digest.update(piece)
+        out.write(piece)
+    return size, digest.hexdigest()
 
 
 def _read(file: BinaryIO, name: PurePosixPath) -> bytes:

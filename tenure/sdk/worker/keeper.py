@@ -8,7 +8,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import Any
 
 from tenure.model.errors import StoreUnavailable, TenureError, WorkerSuperseded
 from tenure.model.states import WorkerStatus
@@ -34,29 +35,17 @@ class Keeper:
         self._sweep_interval = sweep_interval
         self._ttl = lease_ttl_seconds
         self.worker = worker
-        self._beat_every = 30.0
-        self._next_beat = self._next_sweep = time.monotonic()
+        self._beat_every = min(worker.heartbeat_ttl_seconds / 3, 30.0)
+        self._next_beat = time.monotonic() + self._beat_every
+        self._next_sweep = time.monotonic() + sweep_interval / 2
         self.renewals = 0
         self.lost = 0
         self.swept = 0
 
-    async def run(self) -> None:
-        """Renew, watch, beat and sweep until canceled."""
-        self._beat_every = min(self.worker.heartbeat_ttl_seconds / 3, 30.0)
-        self._next_beat = time.monotonic() + self._beat_every
-        self._next_sweep = time.monotonic() + self._sweep_interval / 2
-        duties = [
-            asyncio.create_task(self._at_each_tick(duty, name), name=name)
-            for name, duty in (("watching", self._watch), ("renewing", self._renew), ("keeping", self._keep))
-        ]
-        try:
-            done, _ = await asyncio.wait(duties, return_when=asyncio.FIRST_COMPLETED)
-            for duty in done:
-                duty.result()
-        finally:
-            for duty in duties:
-                duty.cancel()
-            await asyncio.gather(*duties, return_exceptions=True)
+    def duties(self) -> dict[str, Coroutine[Any, Any, None]]:
+        """What it does until it is canceled, by name; each is to go on by itself."""
+        duties = {"watching": self._watch, "renewing": self._renew, "keeping": self._keep}
+        return {name: self._at_each_tick(duty, name) for name, duty in duties.items()}
 
     async def _at_each_tick(self, duty: Callable[[], Awaitable[None]], name: str) -> None:
         away = False

@@ -162,9 +162,8 @@ class Worker:
             "Worker %s (%s) serves %s, connected %s.", row.worker_key, euid.format_euid(euid.WORKER, row.uid),
             ", ".join(wanted) or "no queue", transport.described,
         )  # fmt: skip
-        parts = [_named(work, name) for work, name in (
-            (dispatcher.run(), "dispatcher"), (acknowledger.run(), "acknowledger"), (keeper.run(), "keeper"),
-            (transport.listen(), "listener"))]  # fmt: skip
+        duties = {"dispatcher": dispatcher.run(), "acknowledger": acknowledger.run(), "listener": transport.listen()}
+        parts = [_named(work, name) for name, work in (duties | keeper.duties()).items()]
         self.ready.set()
         try:
             await _until(self._stopping, parts)

@@ -26,10 +26,11 @@ export default {
   },
   methods: {
     /** What changes is told, not what is then chosen: the next choice may come before the server has shown this one. */
-    change(name, value) {
+    change(name, typed) {
+      const value = typed.trim();
       delete this.typing[name];
-      this.chosen = { ...this.chosen, [name]: value.trim() };
-      this.$emit("change", { name, value: value.trim() });
+      this.chosen = { ...this.chosen, [name]: value };
+      this.$emit("change", { name, value });
     },
     clear() {
       this.typing = {};
