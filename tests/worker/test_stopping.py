@@ -160,6 +160,14 @@ def test_a_program_that_has_a_worker_in_it_goes_on_when_that_has_left_a_function
     assert (ended.returncode, ended.stdout) == (0, "left 1\n"), ended.stderr
 
 
+async def test_a_worker_starts_while_a_table_is_locked(app):
+    with psycopg.connect(app.settings.dsn) as blocker:
+        blocker.execute("lock table tenure.attempt in share mode")
+        async with working(app) as worker:
+            assert worker.ready.is_set()
+            blocker.rollback()
+
+
 async def test_a_claim_under_way_when_the_worker_is_stopped_is_given_back(app):
     @app.task(queue="q")
     async def work() -> None: ...

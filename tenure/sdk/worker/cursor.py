@@ -24,10 +24,13 @@ class Cursor:
     def __init__(self) -> None:
         self._after: OrderKey | None = None
         self._full_scan_due = 0.0
-        self._busy = False
+        self._busy = True
 
     def portion(self, most: int) -> int:
-        """How many to ask for: a few of a queue that had no more the last time, since a claim of few is answered soonest."""
+        """How many to ask for: at first as many as there is room for, later a few of a queue that had no more the last time.
+
+        A claim of few is answered soonest.
+        """
         return most if self._busy else min(most, FEW)
 
     def hint(self, live_after: int) -> ScanHint | None:

@@ -8,6 +8,7 @@ from datetime import timedelta
 from typing import Any
 
 from psycopg import errors as pg
+from psycopg.types.numeric import Int4, Int8
 from pydantic_core import from_json
 
 from tenure.model import fact_types as ft
@@ -36,16 +37,7 @@ class Leasing(Registry):
         self, tenant: int, request: ClaimItems, actor: str, hint: ScanHint | None, *, past_gate: bool
     ) -> Op[tuple[Gate, list[Claimed]]]:
         """See ``Store.claim``."""
-        params = {
-            "tenant": tenant, "worker": request.worker, "incarnation": request.incarnation,
-            "queue_key": request.queue_key, "limit": request.limit, "start": request.start,
-            "ttl": request.ttl_seconds, "token_hash": request.token_hash, "actor": actor, "trace_id": trace_reference(),
-            "claim_key": request.idempotency_key, "past_gate": past_gate,
-            "claim_hash": request.payload_hash() if request.idempotency_key else None,
-            **after_params(hint.after if hint is not None else None),
-            "live_after": hint.live_after if hint is not None else 0,
-        }  # fmt: skip
-        taken = yield from self._take(params)
+        taken = yield from self._take(_claim_params(tenant, request, actor, hint, past_gate=past_gate))
         if not taken:
             return Gate(allowed=False), []
         gate = Gate(allowed=taken[0][0], due=taken[0][1], lapsed=taken[0][2])
@@ -54,6 +46,19 @@ class Leasing(Registry):
             templates = yield from self.templates(tenant)
             self._codes |= {t.uid: t.code for t in templates.values()}
         return gate, [_claimed(row, request, self._codes) for row in taken if row[5] is not None]
+
+    def plan_claims(self, tenant: int) -> Op[None]:
+        """Have a connection plan its claims while nobody waits for them: one of nobody takes nothing.
+
+        Raises StoreUnavailable where a table is locked: they are planned when they are needed, then.
+        """
+        nobody = ClaimItems.model_construct(worker=0, incarnation=1, queue_key="", token_hash=b"", limit=FEW + 1)
+        params = _claim_params(tenant, nobody, "", None, past_gate=False)
+        yield from self.transaction(_impatiently(Statement("claim", params, plain=True)))
+
+    def plan_completions(self, tenant: int) -> Op[None]:
+        """The same for the completion of many, with all that the law asks of it."""
+        yield from self.transaction(_impatiently(_completing("complete_plain", tenant, 0, "", [])))
 
     def _take(self, params: dict[str, Any]) -> Op[Sequence[Sequence[Any]]]:
         """The claim; again where a slot of a shared subject was taken between the snapshot and the lock."""
@@ -107,20 +112,8 @@ class Leasing(Registry):
         """See ``Store.complete_plain``."""
         # Always in one order, so that two batches cannot wait for each other.
         ordered = sorted(items, key=lambda item: item.lease)
-        results = [json.dumps(i.result) if i.result is not None else None for i in ordered]
-        refs = [i.result_ref for i in ordered]
-        done = yield Statement(
-            "complete_few" if len(ordered) <= FEW else "complete_plain",
-            {
-                "tenant": tenant, "worker": worker, "actor": actor, "trace_id": trace_reference(),
-                # Hashes travel end to end: one value costs less than an array of many.
-                "leases": Uids([i.lease for i in ordered]), "token_hashes": b"".join([i.token_hash for i in ordered]),
-                "payload_hashes": b"".join([i.payload_hash for i in ordered]),
-                "results": results if any(r is not None for r in results) else None,
-                "result_refs": refs if any(r is not None for r in refs) else None,
-            },
-            plain=True,
-        )  # fmt: skip
+        name = "complete_few" if len(ordered) <= FEW else "complete_plain"
+        done = yield _completing(name, tenant, worker, actor, ordered)
         return Completed(done, worker)
 
     def renew_plain(
@@ -160,6 +153,40 @@ class Leasing(Registry):
 
 def _one(statement: Statement) -> Op[Any]:
     return (yield statement)
+
+
+def _impatiently(statement: Statement) -> Op[None]:
+    yield Statement("wait_briefly")
+    yield statement
+
+
+def _claim_params(
+    tenant: int, request: ClaimItems, actor: str, hint: ScanHint | None, *, past_gate: bool
+) -> dict[str, Any]:
+    # Numbers of one type each, whatever their size: for other types the statement would be planned anew.
+    return {
+        "tenant": Int8(tenant), "worker": Int8(request.worker), "incarnation": request.incarnation,
+        "queue_key": request.queue_key, "limit": Int4(request.limit), "start": request.start,
+        "ttl": request.ttl_seconds, "token_hash": request.token_hash, "actor": actor, "trace_id": trace_reference(),
+        "claim_key": request.idempotency_key, "past_gate": past_gate,
+        "claim_hash": request.payload_hash() if request.idempotency_key else None,
+        **after_params(hint.after if hint is not None else None),
+        "live_after": Int8(hint.live_after if hint is not None else 0),
+    }  # fmt: skip
+
+
+def _completing(name: str, tenant: int, worker: int, actor: str, ordered: Sequence[Finish]) -> Statement:
+    results = [json.dumps(i.result) if i.result is not None else None for i in ordered]
+    refs = [i.result_ref for i in ordered]
+    params = {
+        "tenant": Int8(tenant), "worker": Int8(worker), "actor": actor, "trace_id": trace_reference(),
+        # Hashes travel end to end: one value costs less than an array of many.
+        "leases": Uids([i.lease for i in ordered]), "token_hashes": b"".join([i.token_hash for i in ordered]),
+        "payload_hashes": b"".join([i.payload_hash for i in ordered]),
+        "results": results if any(r is not None for r in results) else None,
+        "result_refs": refs if any(r is not None for r in refs) else None,
+    }  # fmt: skip
+    return Statement(name, params, plain=True)
 
 
 _STATES = {str(state): state for state in State}
