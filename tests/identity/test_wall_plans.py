@@ -43,6 +43,7 @@ SECRET = Token("tenure_secret")
 NOT_SERVED = {
     "data_divergences", "evidence", "loose_dead_letters", "orphaned_subjects", "overlapping_leases", "owners_after",
     "subject_count", "subjects_after", "unproved_data", "unregistered_fact_types", "untold_attempts", "insert_tenant",
+    "wait_briefly",
 }  # fmt: skip
 #: Statements of workflow runs, whose plans tests/flow/test_costs.py looks at on both sides of the wall.
 RUNS = re.compile(

@@ -251,6 +251,14 @@ async def test_a_worker_that_is_canceled_or_fails_is_not_said_to_work(app, monke
         assert app.workers() == []
 
 
+async def test_a_worker_ends_whatever_comes_at_the_moment_at_which_it_is_canceled(app):
+    for _ in range(20):
+        serving = asyncio.ensure_future((worker := Worker(app, address=app.worker_address)).serve())
+        await worker.ready.wait()
+        serving.cancel()
+        assert await asyncio.wait([serving], timeout=10) == ({serving}, set())
+
+
 @pytest.mark.parametrize("transport", ["http"])
 async def test_a_draining_worker_takes_nothing_over_http_either(app):
     begun, finish = asyncio.Event(), asyncio.Event()

@@ -137,7 +137,8 @@ class Waiting:
         """True when the time has passed; False as soon as a hint came, after which there may be another next."""
         line.moved.clear()
         try:
-            await asyncio.wait_for(line.moved.wait(), seconds)
+            async with asyncio.timeout(seconds):
+                await line.moved.wait()
         except TimeoutError:
             return True
         return False

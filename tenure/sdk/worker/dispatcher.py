@@ -87,9 +87,12 @@ class Dispatcher:
         if not self._taken:
             return await self._pass()
         looking = asyncio.ensure_future(self._pass())
-        await asyncio.sleep(0)
-        self._begin()
-        return await looking
+        try:
+            await asyncio.sleep(0)
+            self._begin()
+            return await looking
+        finally:
+            looking.cancel()
 
     def stop(self) -> None:
         """Claim no more; a claim that is under way is still awaited, so that what it takes can be given back."""
@@ -243,5 +246,7 @@ class Dispatcher:
 
 
 async def _either(event: asyncio.Event, seconds: float) -> None:
+    # Not wait_for: Python 3.11's takes a cancellation for nothing where the event comes at the same moment.
     with contextlib.suppress(TimeoutError):
-        await asyncio.wait_for(event.wait(), seconds)
+        async with asyncio.timeout(seconds):
+            await event.wait()

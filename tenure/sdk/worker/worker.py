@@ -223,7 +223,8 @@ class Worker:
         """Say that it is gone, so that nobody counts on it until its heartbeat is too old. A key that was given stays."""
         if self.options.worker_key is None:
             with contextlib.suppress(TenureError, TimeoutError):
-                await asyncio.wait_for(transport.retire(reason), _PATIENCE)
+                async with asyncio.timeout(_PATIENCE):
+                    await transport.retire(reason)
 
     def _task_queues(self) -> list[str]:
         return sorted({task.options.queue for task in self.tasks.values()})
