@@ -12,8 +12,9 @@ from typing import Annotated, Any
 import typer
 
 from tenure.model.attempt import attempt_of
-from tenure.model.errors import InvalidPayload, InvalidRequest, NaiveDatetime, NotFound
+from tenure.model.errors import InvalidPayload, InvalidRequest, NaiveDatetime, NotFound, QueueUnknown
 from tenure.model.euid import parse_euid
+from tenure.model.queue import Queue
 from tenure.model.worker import Worker
 from tenure.sdk.client import Tenure
 from tenure.store.records import LeaseRow
@@ -58,6 +59,14 @@ def worker_of(client: Tenure, given: str) -> Worker:
             if worker.uid == uid:
                 return worker
     raise NotFound(f"There is no worker {given}.", "List them: tenure workers list. A retired one is not shown.")
+
+
+def existing_queue(client: Tenure, key: str) -> Queue:
+    """The active queue of this key; ``QueueUnknown`` where there is none."""
+    queue = client.queue(key)
+    if queue is None:
+        raise QueueUnknown(f"There is no queue {key!r}.", "List them: tenure queue list.", queue_key=key)
+    return queue
 
 
 def existing_lease(client: Tenure, lease: str) -> LeaseRow:

@@ -173,6 +173,8 @@ class TaskRegistry:
 
 def _key_of(function: Callable[..., Any]) -> str:
     """``module.function``; for a script, the name under which a worker would import it."""
+    if "<lambda>" in function.__qualname__:
+        raise InvalidRequest("A lambda has no name that its subjects could carry.", "Give the task a key, or use def.")
     module = function.__module__
     if module == "__main__":
         main = sys.modules["__main__"]

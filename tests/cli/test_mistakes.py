@@ -9,6 +9,7 @@ MISTAKES = [
     ("unknown queue", ["queue", "show", "nope"], 1, "queue_unknown"),
     ("unknown queue to submit to", ["subject", "submit", "--queue", "nope"], 1, "queue_unknown"),
     ("unknown queue to update", ["queue", "update", "nope", "--lease-ttl", "5"], 1, "queue_unknown"),
+    ("unknown queue to list leases of", ["lease", "list", "--queue", "nope"], 1, "queue_unknown"),
     ("wrong check character", ["subject", "show", "SX-1T87"], 1, "invalid_euid"),
     ("no EUID at all", ["subject", "why", "hello"], 1, "invalid_euid"),
     ("unknown subject", ["subject", "show", "SX-1T8Z"], 1, "not_found"),

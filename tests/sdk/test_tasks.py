@@ -223,6 +223,7 @@ async def _coroutine() -> None: ...
         (_no_name, {}, "has no name to be kept under"),
         (_any_name, {}, "has no name to be kept under"),
         (_position, {}, "has no name to be kept under"),
+        (lambda: None, {}, "A lambda has no name"),
         (_taken, {}, "takes 'tx', which submit"),
         (_unknown, {}, "annotated with what is unknown"),
         (_opaque, {}, "cannot be kept as JSON"),

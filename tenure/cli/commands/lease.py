@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from tenure.cli.arguments import KeyOption, LimitOption, ReasonOption, existing_lease, worker_of
+from tenure.cli.arguments import KeyOption, LimitOption, ReasonOption, existing_lease, existing_queue, worker_of
 from tenure.cli.call import call_of
 from tenure.cli.commands import holding
 from tenure.cli.commands.holding import LeaseArgument
@@ -50,6 +50,8 @@ def list_leases(
     holder = worker_of(call.client, worker) if worker is not None else None
     chosen = None if status is Which.ALL else LeaseStatus[status.name]
     found = call.client.leases(chosen, limit=limit, queue_key=queue, worker=holder)
+    if queue is not None and not found:
+        existing_queue(call.client, queue)  # a retired one may have leases all the same
     names = {each.uid: each.worker_key for each in call.client.workers()} if found and not call.json else {}
     rows = [
         (euid.format_euid(euid.LEASE, a.uid), euid.format_euid(euid.SUBJECT, a.subject), a.queue_key,

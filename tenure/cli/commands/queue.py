@@ -6,12 +6,11 @@ from typing import Annotated, Any
 
 import typer
 
-from tenure.cli.arguments import LimitOption, NeededReason, json_object
+from tenure.cli.arguments import LimitOption, NeededReason, existing_queue, json_object
 from tenure.cli.call import call_of
 from tenure.model import euid
-from tenure.model.errors import InvalidRequest, QueueUnknown
+from tenure.model.errors import InvalidRequest
 from tenure.model.queue import MUTABLE, Queue
-from tenure.sdk.client import Tenure
 from tenure.sdk.public_form import public
 from tenure.terminal.listing import fields, table
 from tenure.terminal.wording import age, moment, rate, state
@@ -58,7 +57,7 @@ def list_queues(context: typer.Context) -> None:
 def show(context: typer.Context, key: KeyArgument) -> None:
     """Policy and metrics of one queue."""
     call = call_of(context)
-    queue = _existing(call.client, key)
+    queue = existing_queue(call.client, key)
     counts = call.client.metrics([key])[0]
     metrics = {name: value for name, value in public(counts).items() if name != "queue_key"}
     told = {
@@ -164,7 +163,7 @@ def retire(context: typer.Context, key: KeyArgument, reason: NeededReason) -> No
 def items(context: typer.Context, key: KeyArgument, limit: LimitOption = 50) -> None:
     """What waits in a queue, in the order in which it will be taken."""
     call = call_of(context)
-    _existing(call.client, key)
+    existing_queue(call.client, key)
     found = call.client.queue_items(key, limit=limit)
     rows = [
         (euid.format_euid(euid.SUBJECT, i.envelope.uid), i.name or i.external_ref, state(i.envelope.state), i.envelope.priority,
@@ -173,13 +172,6 @@ def items(context: typer.Context, key: KeyArgument, limit: LimitOption = 50) -> 
     ]  # fmt: skip
     columns = ["!subject", "name", "!state", ">prio", ">attempts", "!ready since"]
     call.answer_each(found, table(columns, rows) if rows else f"Nothing is visible in queue {key}.")
-
-
-def _existing(client: Tenure, key: str) -> Queue:
-    queue = client.queue(key)
-    if queue is None:
-        raise QueueUnknown(f"There is no queue {key!r}.", "List them: tenure queue list.", queue_key=key)
-    return queue
 
 
 def _mode(queue: Queue) -> str:

@@ -16,6 +16,8 @@ from tenure.model.visibility import Reason
 
 Whys = Mapping[str, Sequence[Reason]]
 """What the kernel's ``why`` says of runnables, by their keys."""
+#: What passes by itself.
+_TIME = frozenset({"retry_window", "not_yet_due"})
 #: No more runnables, steps or items than these are named in one reason.
 MANY = 20
 
@@ -137,8 +139,10 @@ def _lease(why: Sequence[Reason]) -> Reason | None:
 
 
 def _in_the_way(why: Sequence[Reason]) -> list[Reason]:
-    """What keeps work from being done; of what is under a live lease nothing, though it keeps others from taking it."""
-    return [] if _lease(why) is not None else [reason for reason in why if reason.blocking]
+    """What keeps work from being done but time; of what is under a live lease nothing, though it keeps others from taking it."""
+    if _lease(why) is not None:
+        return []
+    return [reason for reason in why if reason.blocking and reason.code not in _TIME]
 
 
 def _at(at: datetime | None) -> str | None:

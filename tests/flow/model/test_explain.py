@@ -50,6 +50,16 @@ def test_a_step_under_way_tells_what_the_kernel_says_of_its_work() -> None:
     assert reasons(scene)["dependency_wait"].evidence == {"step": "b", "waits_for": ["a"], "needs_route": False}
 
 
+def test_work_that_waits_for_a_time_is_not_stuck() -> None:
+    scene = run(Workflow("w", queue="q").task("a"))
+    window = Reason("retry_window", "It failed and waits until noon before the next attempt.", "Wait.")
+    waits = reasons(scene, a=[window])["runnable_under_way"]
+    assert (waits.blocking, waits.remedy) == (False, "Wait.")
+    assert waits.message.endswith("It failed and waits until noon before the next attempt.")
+    held = Reason("hold_active", "It is on hold (QC): look at it", "Release the hold.")
+    assert reasons(scene, a=[window, held])["runnable_blocked"].remedy == "Release the hold."
+
+
 def test_work_under_a_live_lease_is_not_stuck() -> None:
     work = Scene()
     work.claim()
