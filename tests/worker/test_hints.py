@@ -192,3 +192,20 @@ async def test_behind_a_pooler_a_worker_says_that_it_polls_and_does_everything(a
     assert "through a pooler (no prepared statements, no LISTEN): polling for work" in told
     assert states(app) == {"COMPLETED": 501}
     assert app.verify().clean
+
+
+@pytest.mark.parametrize("batch", [1, 50])
+async def test_of_a_subject_for_several_workers_none_waits_for_its_next_poll(app, batch):
+    """Those who look at the same moment find it locked by the first, and the first waits for them here."""
+    barrier = asyncio.Barrier(3)
+
+    @app.task(queue="q")
+    async def judge() -> None:
+        await barrier.wait()
+
+    options = {"poll_listening": 3600, "batch": batch, "concurrency": batch}
+    async with working(app, **options) as first, working(app, **options) as second, working(app, **options) as third:
+        await until_async(lambda: first.listening and second.listening and third.listening)
+        for number in range(1, 6):
+            await asyncio.to_thread(app.submit, queue_key="q", slots=3)
+            await until_async(lambda number=number: states(app) == {"COMPLETED": number})

@@ -95,11 +95,15 @@ moved as (
     -- By key: what changed between snapshot and lock has a ctid that this snapshot cannot find.
     update tenure.execution e
     set state = h.after, revision = h.revision_after, seq = h.seq + 1, head = h.hash, slots_free = h.slots_free - 1, last_record = h.lease + 1
-    from hashed h where e.uid = any (array[h.uid]))
+    from hashed h where e.uid = any (array[h.uid])),
+told_of_slots as (
+    -- Whoever looked at the same moment found it locked, and would not look again for a while.
+    select pg_notify('tenure_work', t.tenant || ' ' || t.next_queue_key) from taken t where t.slots_free > 1 limit 1)
 select g.fits and g.room > 0 as allowed, g.due, g.lapsed, coalesce(h.now, g.now) as now, g.ttl, h.lease, h.uid, h.attempt_count + 1 as attempt_number, h.after::text as state,
     h.revision_after, h.seq + 1 as seq, h.slot, h.next_action_key, -h.priority as rank, h.due_at, h.eligible_at, h.created_at,
     s.template, s.name, s.external_ref, s.properties::text, s.payload_ref, s.correlation_id
 from gate g
+left join told_of_slots on true
 left join hashed h on true
 left join lateral (select s.* from tenure.subject s where s.uid = h.uid offset 0) s on true
 order by -h.priority, coalesce(h.due_at, 'infinity'::timestamptz), h.eligible_at, h.created_at, h.uid
