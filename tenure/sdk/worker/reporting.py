@@ -60,6 +60,8 @@ class Reporting:
         # What a template is made for says which way is likely; what one way leaves is tried the other way.
         likely = [report for held, report in batch if type(report) is Finish and held.item.template != STEP_TEMPLATE]
         plainly = await self._finish(complete.finish_many, likely)
+        if len(plainly) == len(reports):
+            return outcomes
         followed = await self._follow(
             portions([(h, r) for h, r in batch if type(r) is Finish and r.lease not in plainly])
         )
