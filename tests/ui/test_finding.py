@@ -27,22 +27,21 @@ def test_items_are_narrowed_by_site_assay_and_state(visit, lab):
 
 def test_choices_are_all_kept_however_late_the_server_shows_them(visit, lab):
     screen = visit("user:obi", "/ui/queues/qc%2Fmanual")
-    line = SlowLine(screen.page)
-    expect(screen.row("eluate 03")).to_be_visible()
-    line.hold()
-    screen.page.get_by_label("State").select_option("READY")
-    line.wait_for('"READY"')
-    screen.page.get_by_label("Site").fill("leiden")
-    screen.page.get_by_label("Site").press("Enter")
-    line.let_through()  # as it was before the second choice
-    expect(screen.page.get_by_label("Site")).to_have_value("")
-    screen.page.get_by_label("Assay").fill("WGS")
-    screen.page.get_by_label("Assay").press("Enter")
-    line.go_on()
-    for label, value in (("State", "READY"), ("Site", "leiden"), ("Assay", "WGS")):
-        expect(screen.page.get_by_label(label)).to_have_value(value)
-    expect(screen.page.locator(".tn-empty")).to_contain_text("Nothing here fits")
-    screen.page.close()
+    with SlowLine(screen.page) as line:
+        expect(screen.row("eluate 03")).to_be_visible()
+        line.hold()
+        screen.page.get_by_label("State").select_option("READY")
+        line.wait_for('"READY"')
+        screen.page.get_by_label("Site").fill("leiden")
+        screen.page.get_by_label("Site").press("Enter")
+        line.let_through()  # as it was before the second choice
+        expect(screen.page.get_by_label("Site")).to_have_value("")
+        screen.page.get_by_label("Assay").fill("WGS")
+        screen.page.get_by_label("Assay").press("Enter")
+        line.go_on()
+        for label, value in (("State", "READY"), ("Site", "leiden"), ("Assay", "WGS")):
+            expect(screen.page.get_by_label(label)).to_have_value(value)
+        expect(screen.page.locator(".tn-empty")).to_contain_text("Nothing here fits")
 
 
 def test_a_deep_queue_is_turned_page_by_page_in_execution_order(visit, client, lab):
