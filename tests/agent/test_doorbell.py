@@ -97,7 +97,7 @@ def test_a_ring_is_followed_by_a_question_however_long_the_interval_is(
         border.wait(
             lambda: ring(settings.bell, tmp_path) == 0 and border.states(execution)[-1] == "completed", "its end"
         )
-        assert look(settings.folder).last_ring is not None
+        border.wait(lambda: look(settings.folder).last_ring is not None, "the ring is kept")
     assert border.states(execution) == ["accepted", "running", "completed"]
 
 

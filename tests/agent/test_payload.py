@@ -253,13 +253,13 @@ def test_a_disk_that_takes_files_again_is_found_though_nothing_is_left_to_prepar
         border.wait(lambda: bool(border.polls and border.polls[-1].scheduler_problem), "the server hears of it")
         assert "nothing can be written" in (border.polls[-1].scheduler_problem or "")
         assert border.polls[-1].accepting == 0
-        assert look(settings.folder).in_the_way == "see problems"
+        border.wait(lambda: look(settings.folder).in_the_way == "see problems", "so does whoever looks at the agent")
         border.cancel(waits)
         border.wait_for_end(waits)
         settings.work_folder.unlink()
         fine = border.submit(script(tmp_path, "true"))
         border.wait_for_end(fine)
-        assert look(settings.folder).in_the_way is None
+        border.wait(lambda: look(settings.folder).in_the_way is None, "nothing is in the way any more")
     assert border.states(fine) == ["accepted", "running", "completed"]
     assert look(settings.folder).in_the_way == "it does not run"
 

@@ -178,7 +178,7 @@ def test_an_agent_forgets_what_is_over_and_its_folder_and_nothing_else(
         border.wait(lambda: not (settings.work_folder / over).exists(), "it is tidied up")
         border.wait(lambda: "running" in border.states(runs), "the other one runs")
         assert (settings.work_folder / runs / "script").exists()
-        assert look(settings.folder).executions == {"running": 1}
+        border.wait(lambda: look(settings.folder).executions == {"running": 1}, "nothing else is left")
         go.touch()
         border.wait_for_end(runs)
     completed = border.last(over).result_ref
