@@ -192,7 +192,7 @@ class DatabaseTransport:
         """See ``Transport.listen``: by LISTEN on one more connection."""
         listener = Listener(
             self._options.listen_dsn or self._settings.dsn, self._caller.tenant, self.hints,
-            own=lambda: (self._claiming.backend, self._reporting.backend, self._beside.backend),
+            own=lambda: (self._reporting.backend, self._beside.backend),
             ping=self._options.listen_ping, patience=self._options.listen_ping,
         )  # fmt: skip
         await listener.run()
