@@ -39,7 +39,8 @@ THEIRS = Crowd(waiting=60_000, deferred=10_000, live=10_000, finished=20_000)
 OURS = Crowd(waiting=2_000, deferred=200, live=2_000, finished=1_000)
 RIPE = Crowd(ripe=1_200, lapsed=1_200)
 SECRET = Token("tenure_secret")
-#: What a server does not run: checking everything is for whoever is trusted with the database, runs have tests of their own.
+#: What a server does not run: checking everything is for whoever is trusted with the database, runs have tests of their own,
+#: and planning before there is work is for workers.
 NOT_SERVED = {
     "data_divergences", "evidence", "loose_dead_letters", "orphaned_subjects", "overlapping_leases", "owners_after",
     "subject_count", "subjects_after", "unproved_data", "unregistered_fact_types", "untold_attempts", "insert_tenant",

@@ -51,9 +51,9 @@ _MARKS = {"claim": "as took_over", "complete": "tenure.told_before("}
 def taken(app: Tenure, connection: OwnConnection, limit: int, hint: ScanHint | None = None) -> list[Claimed]:
     worker = app.register_worker("w", max_concurrent_leases=100)
     request = ClaimItems(
-        worker=worker.uid, incarnation=worker.incarnation, queue_key="q", token_hash=TOKEN, limit=limit
+        worker=worker.uid, incarnation=worker.incarnation, queue_key="q", token_hash=TOKEN, limit=limit, start=True
     )
-    return run_own(connection, lambda: claim(app.caller, request.model_copy(update={"start": True}), hint)).items
+    return run_own(connection, lambda: claim(app.caller, request, hint)).items
 
 
 def test_claims_are_planned_once_wherever_they_start(app, connection):

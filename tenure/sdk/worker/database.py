@@ -89,8 +89,11 @@ class DatabaseTransport:
     async def _plan(self, store: PostgresStore, tenant: int) -> None:
         """Have the hot statements planned, which takes some ten milliseconds each, before anything is claimed.
 
-        Where that cannot be now they are planned when they are needed.
+        Where that cannot be now they are planned when they are needed, and behind a pooler each time anyway.
         """
+        session = self._keeping.session
+        if session is None or not session.prepares:
+            return
         claims = self._claiming.attempt(lambda: store.plan_claims(tenant))
         completions = self._reporting.attempt(lambda: store.plan_completions(tenant))
         for outcome in await asyncio.gather(claims, completions, return_exceptions=True):
