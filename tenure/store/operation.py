@@ -26,6 +26,11 @@ class Statement:
 
 
 @dataclass(frozen=True, slots=True)
+class Alone:
+    """Answered with whether the next statement will be a transaction of its own, as only whoever runs it knows."""
+
+
+@dataclass(frozen=True, slots=True)
 class Begin:
     """Open a transaction, or a savepoint within the caller's."""
 
@@ -64,7 +69,7 @@ class Calling:
     function: Callable[[Any], Any]
 
 
-Step = Statement | Begin | Commit | Rollback | Ahead | Landing | Calling
+Step = Statement | Alone | Begin | Commit | Rollback | Ahead | Landing | Calling
 Rows = Sequence[Any]
 Op = Generator[Step, Any, T]
 

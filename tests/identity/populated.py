@@ -70,7 +70,7 @@ _VALUES = {
 _WANTED = {
     ("run", "status"): "'RUNNING'", ("delivery", "outcome"): "'failed'", ("event_dead_letter", "status"): "'OPEN'",
     ("runtime_lease", "name"): "random()::text", ("retention", "kind"): "'inbox'", ("cleared", "kind"): "'inbox'",
-    ("retention", "days"): "7",
+    ("retention", "days"): "7", ("standing_claim", "channel"): "'tenure_' || md5('x')",
 }  # fmt: skip
 
 

@@ -40,11 +40,11 @@ OURS = Crowd(waiting=2_000, deferred=200, live=2_000, finished=1_000)
 RIPE = Crowd(ripe=1_200, lapsed=1_200)
 SECRET = Token("tenure_secret")
 #: What a server does not run: checking everything is for whoever is trusted with the database, runs have tests of their own,
-#: and planning before there is work is for workers.
+#: and planning before there is work, and standing claims, are for workers.
 NOT_SERVED = {
     "data_divergences", "evidence", "loose_dead_letters", "orphaned_subjects", "overlapping_leases", "owners_after",
     "subject_count", "subjects_after", "unproved_data", "unregistered_fact_types", "untold_attempts", "insert_tenant",
-    "wait_briefly",
+    "wait_briefly", "leave_claim", "move_claim", "withdraw_claim", "hold_spot", "taken_under",
 }  # fmt: skip
 #: Statements of workflow runs, whose plans tests/flow/test_costs.py looks at on both sides of the wall.
 RUNS = re.compile(

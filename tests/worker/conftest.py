@@ -12,6 +12,7 @@ import pytest
 
 from tenure import Tenure, Worker
 from tenure.sdk.http.address import Address
+from tenure.store.postgres.migrate import migrate
 from tenure.testing import drain
 from tests.worker.serving import address_for, serving
 
@@ -89,3 +90,13 @@ def backends(app: Tenure, application: str = "tenure") -> list[int]:
     with psycopg.connect(app.settings.dsn) as connection:
         query = "select pid from pg_stat_activity where datname = current_database() and application_name = %s"
         return [pid for (pid,) in connection.execute(query, [application]).fetchall()]
+
+
+@pytest.fixture
+def tcp_app(make_cluster, unused_tcp_port):
+    cluster = make_cluster(listen="127.0.0.1", port=unused_tcp_port)
+    dsn = cluster.start()
+    migrate(dsn)
+    with Tenure(dsn) as app:
+        app.define_queue("q")
+        yield app

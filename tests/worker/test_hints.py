@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
 
 import psycopg
@@ -13,13 +12,14 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from tenure import Tenure
 from tests.waiting import until_async
 from tests.worker.conftest import state, states, working
+from tests.worker.proxy import Proxy
 
 
 async def test_a_hint_wakes_a_worker_that_would_have_slept(app):
     @app.task(queue="q")
     async def work() -> None: ...
 
-    async with working(app, poll_listening=3600) as worker:
+    async with working(app, poll_listening=3600, standing_claim=False) as worker:
         await until_async(lambda: worker.listening)
         for number in range(1, 6):
             subject = await asyncio.to_thread(work.submit)
@@ -33,7 +33,7 @@ async def test_a_worker_is_not_woken_by_work_of_queues_that_it_does_not_serve(ap
     @app.task(queue="q")
     async def work() -> None: ...
 
-    async with working(app, poll_listening=3600) as worker:
+    async with working(app, poll_listening=3600, standing_claim=False) as worker:
         await until_async(lambda: worker.listening)
         await asyncio.to_thread(app.submit, queue_key="other")
         subject = await asyncio.to_thread(work.submit)
@@ -97,57 +97,8 @@ async def test_work_that_its_own_handler_put_off_is_looked_for_when_it_falls_due
     assert len(attempts) == 3
 
 
-class Proxy:
-    """Forwards TCP to the server until it is told to stop, without a word to either side."""
-
-    def __init__(self, host: str, port: int) -> None:
-        self._target = (host, port)
-        self._forwards = asyncio.Event()
-        self._forwards.set()
-        self.connections = 0
-
-    async def __aenter__(self) -> Proxy:
-        self._server = await asyncio.start_server(self._accept, "127.0.0.1", 0)
-        self.port = self._server.sockets[0].getsockname()[1]
-        return self
-
-    async def __aexit__(self, *exc: object) -> None:
-        self._server.close()
-
-    def stop_forwarding(self) -> None:
-        self._forwards.clear()
-
-    def forward(self) -> None:
-        self._forwards.set()
-
-    async def _accept(self, reader, writer):
-        self.connections += 1
-        with contextlib.suppress(OSError):
-            upstream = await asyncio.open_connection(*self._target)
-            await asyncio.gather(self._pump(reader, upstream[1]), self._pump(upstream[0], writer))
-
-    async def _pump(self, reader, writer):
-        with contextlib.suppress(OSError):
-            while data := await reader.read(65536):
-                await self._forwards.wait()
-                writer.write(data)
-                await writer.drain()
-        writer.close()
-
-
-@pytest.fixture
-def tcp_app(make_cluster, unused_tcp_port):
-    cluster = make_cluster(listen="127.0.0.1", port=unused_tcp_port)
-    dsn = cluster.start()
-    from tenure.store.postgres.migrate import migrate
-
-    migrate(dsn)
-    with Tenure(dsn) as app:
-        app.define_queue("q")
-        yield app
-
-
-async def test_a_listener_that_went_silent_is_noticed_and_the_worker_polls_until_it_is_back(tcp_app):
+@pytest.mark.parametrize("standing", [False, True])
+async def test_a_listener_that_went_silent_is_noticed_and_the_worker_polls_until_it_is_back(tcp_app, standing):
     server = conninfo_to_dict(tcp_app.settings.dsn)
 
     @tcp_app.task(queue="q")
@@ -155,7 +106,7 @@ async def test_a_listener_that_went_silent_is_noticed_and_the_worker_polls_until
 
     async with Proxy("127.0.0.1", int(server["port"])) as proxy:
         through = make_conninfo(**server | {"port": proxy.port})
-        options = {"listen_dsn": through, "listen_ping": 0.3, "poll_listening": 3600}
+        options = {"listen_dsn": through, "listen_ping": 0.3, "poll_listening": 3600, "standing_claim": standing}
         async with working(tcp_app, **options) as worker:
             await until_async(lambda: worker.listening)
             proxy.stop_forwarding()
@@ -169,7 +120,7 @@ async def test_a_listener_that_went_silent_is_noticed_and_the_worker_polls_until
             await until_async(lambda: worker.listening)
             heard = await asyncio.to_thread(work.submit)
             await until_async(lambda: state(tcp_app, heard) == "COMPLETED")
-            assert worker.report()["hints"] == 1
+            assert worker.report()["hints" if not standing else "answered"] == 1
     assert proxy.connections >= 2
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tenure.engine import logging
@@ -57,11 +58,28 @@ def claim(caller: Caller, request: ClaimItems, hint: ScanHint | None = None) -> 
                     caller, Action.CLAIM, _as_result(item, answer.replayed), elapsed(), request,
                     correlation_id=item.correlation_id,
                 )  # fmt: skip
-        if answer.items and recording():
-            origins = yield from caller.store.origins(caller.tenant, [item.subject for item in answer.items])
-            for item in answer.items:
-                item.submitted_in = origins[item.subject].trace if item.subject in origins else None
+        yield from _traced(caller, answer.items)
     return answer
+
+
+def told(caller: Caller, lease: int, item: Claimed | None) -> Op[Claimed]:
+    """What a submission took for a worker's standing claim, noted as what a claim takes is; read where only its uid is known."""
+    elapsed = logging.stopwatch()
+    with span("tenure.claim_queue_item", {"tenure.queue_key": item.queue_key if item is not None else ""}):
+        if item is None:
+            (item,) = yield from caller.store.claimed([lease])
+        if logging.wanted():
+            result = _as_result(item, replayed=False)
+            logging.log_outcome(caller, Action.CLAIM, result, elapsed(), correlation_id=item.correlation_id)
+        yield from _traced(caller, [item])
+    return item
+
+
+def _traced(caller: Caller, items: Sequence[Claimed]) -> Op[None]:
+    if items and recording():
+        origins = yield from caller.store.origins(caller.tenant, [item.subject for item in items])
+        for item in items:
+            item.submitted_in = origins[item.subject].trace if item.subject in origins else None
 
 
 def _claim(caller: Caller, request: ClaimItems, hint: ScanHint | None) -> Op[Claim]:

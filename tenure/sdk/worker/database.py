@@ -20,7 +20,6 @@ from tenure.model import euid
 from tenure.model.errors import AlreadyExists, StoreUnavailable, SubjectBusy
 from tenure.model.queue import QueuePolicy
 from tenure.model.requests import ClaimItems
-from tenure.model.states import LeaseStatus
 from tenure.model.worker import Worker, WorkerSpec
 from tenure.remote.postgres import remote_on
 from tenure.sdk.settings import Settings
@@ -31,8 +30,9 @@ from tenure.sdk.worker.link import Link
 from tenure.sdk.worker.listener import Listener
 from tenure.sdk.worker.options import WorkerOptions
 from tenure.sdk.worker.reporting import Reporting
+from tenure.sdk.worker.standing import Standing
 from tenure.sdk.worker.transacting import Transacting
-from tenure.sdk.worker.transport import Hints, Renewed, Report, Served, Taken
+from tenure.sdk.worker.transport import Hints, Receiver, Renewed, Report, Served, Taken
 from tenure.store.operation import Op
 from tenure.store.postgres.store import PostgresStore
 from tenure.store.records import ScanHint
@@ -59,15 +59,18 @@ class DatabaseTransport:
         self._reporting, self._beside = (
             Link(settings.dsn, name, settings.clock, lock_timeout=_LOCK) for name in ("reporting", "reporting beside")
         )
+        self._store = PostgresStore(notify=settings.notify)
+        self._standing: Standing | None = None
         self._transacting: Transacting | None = None
         self.hints = Hints()
+        self.receiver: Receiver | None = None
         self._asked_at = 0.0
         self._cleaning = Cleaning()
 
     async def enroll(self, spec: WorkerSpec, policies: Sequence[QueuePolicy], workflows: Sequence[Workflow]) -> Worker:
         """See ``Transport.enroll``; the tenant is made, too, where it is not there."""
         settings, keeping = self._settings, self._keeping
-        store = PostgresStore(notify=settings.notify)
+        store = self._store
         tenant = await keeping.attempt(lambda: store.tenant(settings.tenant, create=True, actor=settings.actor))
         assert tenant is not None
         caller = Caller(store, tenant, settings.actor, settings.tenant, followers=(flow_on(store), remote_on(store)))
@@ -84,6 +87,10 @@ class DatabaseTransport:
             self._reporting, self._beside, self._caller, worker.uid, self.hints.heard.set
         )  # fmt: skip
         await self._plan(store, tenant)
+        if self._options.standing_claim and not self._options.drain:
+            self._standing = Standing(
+                store, self._caller, worker, spec.queues, self._options.lease_ttl_seconds, lambda: self.receiver, self._keeping
+            )  # fmt: skip
         return worker
 
     async def _plan(self, store: PostgresStore, tenant: int) -> None:
@@ -118,18 +125,10 @@ class DatabaseTransport:
                 break
         return taken
 
-    async def orphans(self, newest: int) -> Taken:
+    async def orphans(self, token: Token) -> Taken:
         """See ``Transport.orphans``."""
-        worker, store, tenant = self._worker, self._caller.store, self._caller.tenant
-        rows = await self._claiming.perform(
-            lambda: store.leases(tenant, LeaseStatus.ACTIVE, 10_000, None, None, worker.uid)
-        )
-        # Anything older was taken by claims that were answered, and may have been let go since.
-        lost = [
-            row.attempt.uid for row in rows
-            if row.attempt.uid > newest and row.attempt.incarnation == worker.incarnation
-        ]  # fmt: skip
-        items = await self._claiming.perform(lambda: store.claimed(lost)) if lost else []
+        lost = list(await self._claiming.perform(lambda: self._store.taken_under(self._worker.uid, token.digest)))
+        items = await self._claiming.perform(lambda: self._store.claimed(lost)) if lost else []
         return Taken(items, self._asked_at)
 
     async def due_in(self, queue_keys: Sequence[str]) -> float | None:
@@ -196,9 +195,14 @@ class DatabaseTransport:
         listener = Listener(
             self._options.listen_dsn or self._settings.dsn, self._caller.tenant, self.hints,
             own=lambda: (self._reporting.backend, self._beside.backend),
-            ping=self._options.listen_ping, patience=self._options.listen_ping,
+            ping=self._options.listen_ping, patience=self._options.listen_ping, standing=self._standing,
         )  # fmt: skip
         await listener.run()
+
+    async def withdraw(self) -> None:
+        """See ``Transport.withdraw``."""
+        if self._standing is not None:
+            await self._standing.withdraw()
 
     async def close(self) -> None:
         """See ``Transport.close``."""

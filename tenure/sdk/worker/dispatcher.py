@@ -27,7 +27,7 @@ from tenure.sdk.worker.holding import Held, Holding
 from tenure.sdk.worker.keeper import Keeper
 from tenure.sdk.worker.options import WorkerOptions
 from tenure.sdk.worker.transport import Served, Taken, Transport
-from tenure.store.records import FEW
+from tenure.store.records import FEW, Claimed
 
 _log = logging.getLogger("tenure.worker")
 
@@ -41,6 +41,7 @@ class Dispatcher:
     ) -> None:  # fmt: skip
         self._transport = transport
         self._hints = transport.hints
+        transport.receiver = self
         self._keeper = keeper
         self._holding = holding
         self._executing = executing
@@ -58,6 +59,8 @@ class Dispatcher:
         self._stopped = asyncio.Event()
         self.claims = 0
         self.claimed = 0
+        self.answered = 0
+        """How often a submission answered the standing claim."""
 
     async def run(self) -> None:
         """Claim until stopped or canceled."""
@@ -100,6 +103,17 @@ class Dispatcher:
         self._hints.heard.set()
         self._holding.freed.set()
 
+    @property
+    def before_oldest(self) -> int:
+        """See ``Receiver.before_oldest``."""
+        return self._holding.before_oldest
+
+    def given(self, item: Claimed, token: Token, asked_at: float) -> None:
+        """See ``Receiver.given``; once stopped, it is given back instead."""
+        self.answered += 1
+        self._hold(Taken([item], asked_at), token)
+        self._begin()
+
     async def _pass(self) -> bool:
         """One look at every queue, the most urgent first; True where work was found."""
         if self._transport.wait:
@@ -123,7 +137,7 @@ class Dispatcher:
             return False
         token, begun = Token(), time.monotonic()
         requests = [self._request(queue, room, token) for queue, room in rooms]
-        taken, _ = await self._answered(self._until_stopped(requests, token), "any queue")
+        taken, _ = await self._answered(self._until_stopped(requests, token), token, "any queue")
         self._waited = time.monotonic() - begun
         return self._hold(taken, token)
 
@@ -140,7 +154,7 @@ class Dispatcher:
             for task in (asking, stopping):
                 task.cancel()
             await asyncio.gather(asking, stopping, return_exceptions=True)
-        return await self._transport.orphans(self._holding.newest)
+        return await self._transport.orphans(token)
 
     def _begin(self) -> None:
         """Begin with what was taken; once stopped, it is given back instead."""
@@ -173,7 +187,7 @@ class Dispatcher:
             hint = cursor.hint(self._holding.before_oldest) if self._transport.scans else None
             token, asked_at = Token(), time.monotonic()
             asking = self._transport.claim(self._request(queue, limit, token), token, hint)
-            taken, again = await self._answered(asking, f"queue {queue.queue_key}")
+            taken, again = await self._answered(asking, token, f"queue {queue.queue_key}")
             if taken is None:
                 return False
             again |= cursor.note(hint, taken.items, limit, time.monotonic() - asked_at)
@@ -184,14 +198,14 @@ class Dispatcher:
             if not again or self._stopped.is_set():
                 return False
 
-    async def _answered(self, asking: Awaitable[Taken], what: str) -> tuple[Taken | None, bool]:
+    async def _answered(self, asking: Awaitable[Taken], token: Token, what: str) -> tuple[Taken | None, bool]:
         """What a claim took, and whether its answer was lost; None where the worker may not claim."""
         try:
             return await asking, False
         except StoreUnavailable as error:
             _log.warning("claiming: %s", error.message)
             # What it took is ours under its token, if it took anything.
-            return await self._transport.orphans(self._holding.newest), True
+            return await self._transport.orphans(token), True
         except WorkerSuperseded as error:
             self._stop(f"{error.message} {error.hint}")
             await self._stopped.wait()

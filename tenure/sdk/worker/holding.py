@@ -98,8 +98,8 @@ class Holding:
 
     @property
     def before_oldest(self) -> int:
-        """A uid before every lease that is held: they are taken, and so kept, in order of uid."""
-        return next(iter(self._held), self.newest + 1) - 1
+        """A uid before every lease that is held."""
+        return min(self._held, default=self.newest + 1) - 1
 
     def all(self) -> list[Held]:
         """Every lease held."""

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 from collections.abc import Callable, Collection
 
 import psycopg
 
+from tenure.model.errors import StoreUnavailable
 from tenure.sdk.session import KEEPALIVES, opened_async
 from tenure.sdk.worker.hanging_up import hanging_up
+from tenure.sdk.worker.standing import Standing
 from tenure.sdk.worker.transport import Hints
 from tenure.store.postgres.own_connection import OwnAsyncConnection
 
@@ -23,13 +26,14 @@ class Listener:
 
     def __init__(
         self, dsn: str, tenant: int, hints: Hints, *, own: Callable[[], Collection[int | None]] = lambda: (), ping: float = 5.0,
-        patience: float = 5.0,
+        patience: float = 5.0, standing: Standing | None = None,
     ) -> None:  # fmt: skip
-        """``own`` gives the process ids of the backends whose hints are no news here."""
+        """``own`` gives the process ids of the backends whose hints are no news here; ``standing`` is the claim to leave."""
         self._dsn = dsn
         self._own = own
         self._ping = ping
         self._patience = patience
+        self._standing = standing
         self._tenant = str(tenant)
         self.hints = hints
 
@@ -44,22 +48,33 @@ class Listener:
                         _log.info("Connected %s: polling for work.", session)
                         return
                     await connection.execute(f"listen {CHANNEL}")
+                    if self._standing is not None:
+                        await self._standing.leave(connection)
                     self.hints.listening = True
                     self.hints.heard.set()  # what came before is looked for now
                     await self._listen(connection)
-            except (psycopg.Error, OSError, TimeoutError) as error:
+            except (psycopg.Error, StoreUnavailable, OSError, TimeoutError) as error:
                 self.hints.listening = False
                 self.hints.heard.set()
                 _log.warning("Not listening for work: %s Polling meanwhile.", str(error).strip())
+                if self._standing is not None:
+                    with contextlib.suppress(StoreUnavailable):
+                        await self._standing.withdraw()
                 await asyncio.sleep(_RETRY)
 
     async def _listen(self, connection: OwnAsyncConnection) -> None:
         while True:
             async for notify in connection.notifies(timeout=self._ping):
-                if notify.pid not in self._own():
+                if notify.channel != CHANNEL:
+                    if self._standing is not None:
+                        await self._standing.hear(notify.channel, notify.payload)
+                elif notify.pid not in self._own():
                     self.hear(*notify.payload.partition(" ")[::2])
             with hanging_up(connection, self._patience):
-                await connection.execute("select 1")
+                if self._standing is not None:
+                    await self._standing.look(connection)
+                else:
+                    await connection.execute("select 1")
 
     def hear(self, tenant: str, queue_key: str) -> None:
         """Work may have become claimable in a queue of a tenant (its uid, as text)."""

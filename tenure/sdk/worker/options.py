@@ -41,6 +41,8 @@ class WorkerOptions(BaseModel):
     sweep_interval: float = Field(default=5.0, gt=0)
     grace: float = Field(default=30.0, ge=0)
     build_version: str = ""
+    standing_claim: bool = True
+    """While it waits, have what is submitted taken for it at once, by the submission (docs/decisions/0023)."""
     listen_dsn: str | None = None
     listen_ping: float = Field(default=5.0, gt=0)
     """How often the listening connection is asked for a sign of life, and how long it may take to give one."""

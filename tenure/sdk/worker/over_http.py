@@ -26,7 +26,7 @@ from tenure.sdk.http.steps import HttpSteps
 from tenure.sdk.steps import Steps
 from tenure.sdk.token import Token
 from tenure.sdk.worker.holding import Held
-from tenure.sdk.worker.transport import Hints, Renewed, Report, Served, Taken
+from tenure.sdk.worker.transport import Hints, Receiver, Renewed, Report, Served, Taken
 from tenure.store.records import Claimed, ScanHint
 
 T = TypeVar("T")
@@ -48,6 +48,7 @@ class HttpTransport:
         self._address = address
         self._line = AsyncLine(address)
         self.hints = Hints()
+        self.receiver: Receiver | None = None
         self._unanswered: tuple[Sequence[ClaimItems], Token] = ((), Token())
 
     async def enroll(self, spec: WorkerSpec, policies: Sequence[QueuePolicy], workflows: Sequence[Workflow]) -> Worker:
@@ -87,7 +88,7 @@ class HttpTransport:
         # The server took it ``after`` seconds after the request came, so later than that after it was sent.
         return Taken(items, min(sent_at + after, time.monotonic()))
 
-    async def orphans(self, newest: int) -> Taken:
+    async def orphans(self, token: Token) -> Taken:
         """See ``Transport.orphans``: a claim sent again under its key is answered with what the first one took."""
         items: list[Claimed] = []
         asked_at = time.monotonic()
@@ -192,6 +193,9 @@ class HttpTransport:
     async def listen(self) -> None:
         """Returns at once: a claim that waits is the hint."""
         return
+
+    async def withdraw(self) -> None:
+        """See ``Transport.withdraw``; the server gives nothing that was not asked for."""
 
     async def close(self) -> None:
         """See ``Transport.close``."""

@@ -66,6 +66,19 @@ class Hints:
         """The queues whose hints count."""
 
 
+class Receiver(Protocol):
+    """Where a worker takes what it was given without having asked just then."""
+
+    @property
+    def before_oldest(self) -> int:
+        """A uid before every lease that the worker holds."""
+        ...
+
+    def given(self, item: Claimed, token: Token, asked_at: float) -> None:
+        """Begin with it. Its lease holds at least its ttl from ``asked_at`` on (monotonic)."""
+        ...
+
+
 class Transport(Protocol):
     """What a worker asks of the other side.
 
@@ -74,6 +87,8 @@ class Transport(Protocol):
     """
 
     hints: Hints
+    receiver: Receiver | None
+    """Takes what the other side gives without being asked; nobody at first."""
     scans: bool
     """Whether a claim heeds where to start to scan."""
     wait: float
@@ -110,11 +125,8 @@ class Transport(Protocol):
         """Take subjects of the first of these queues that has any; wait until one has."""
         ...
 
-    async def orphans(self, newest: int) -> Taken:
-        """What the last claim took whose answer was lost, asked for until it is known.
-
-        ``newest`` is the newest lease that was ever held.
-        """
+    async def orphans(self, token: Token) -> Taken:
+        """What the last claim, which had this token, took and whose answer was lost; asked for until it is known."""
         ...
 
     async def due_in(self, queue_keys: Sequence[str]) -> float | None:
@@ -147,6 +159,10 @@ class Transport(Protocol):
 
     async def listen(self) -> None:
         """Hear hints until canceled; returns where there are none to be had."""
+        ...
+
+    async def withdraw(self) -> None:
+        """Have nothing given any more; what was until now is received. Once it listens no more."""
         ...
 
     async def close(self) -> None:

@@ -170,6 +170,7 @@ class Worker:
             dispatcher.stop()
             await asyncio.wait(parts[:1], timeout=_PATIENCE)
             parts[0].cancel()
+            await self._withdraw(transport, parts[2])
             await self._finish(holding, executing, acknowledger)
             await self._retire(transport, f"stopped: {self.reason}")
         except TurnedAway:
@@ -218,6 +219,14 @@ class Worker:
         await asyncio.wait({done, hurry}, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
         for each in (done, hurry):
             each.cancel()
+
+    async def _withdraw(self, transport: Transport, listener: asyncio.Task[None]) -> None:
+        """Be given nothing more, and know all that was given."""
+        listener.cancel()
+        await asyncio.wait([listener], timeout=_PATIENCE)
+        with contextlib.suppress(TenureError, TimeoutError):
+            async with asyncio.timeout(_PATIENCE):
+                await transport.withdraw()
 
     async def _retire(self, transport: Transport, reason: str) -> None:
         """Say that it is gone, so that nobody counts on it until its heartbeat is too old. A key that was given stays."""
@@ -279,10 +288,10 @@ class Worker:
         dispatcher, acknowledger, keeper, hints = self._parts
         tally = acknowledger.tally
         return {
-            "claims": dispatcher.claims, "claimed": dispatcher.claimed, "completed": tally.completed,
-            "failed": tally.failed, "deferred": tally.deferred, "released": tally.released, "refused": tally.refused,
-            "dispatched": tally.dispatched, "renewals": keeper.renewals, "lost": keeper.lost, "swept": keeper.swept,
-            "hints": hints.count,
+            "claims": dispatcher.claims, "claimed": dispatcher.claimed, "answered": dispatcher.answered,
+            "completed": tally.completed, "failed": tally.failed, "deferred": tally.deferred,
+            "released": tally.released, "refused": tally.refused, "dispatched": tally.dispatched,
+            "renewals": keeper.renewals, "lost": keeper.lost, "swept": keeper.swept, "hints": hints.count,
         }  # fmt: skip
 
 

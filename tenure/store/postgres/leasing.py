@@ -22,6 +22,7 @@ from tenure.store.postgres import rows
 from tenure.store.postgres.arrays import Uids
 from tenure.store.postgres.order import LATEST, after_params
 from tenure.store.postgres.registry import Registry
+from tenure.store.postgres.standing import StandingClaim
 from tenure.store.records import FEW, Claimed, Finish, Gate, Refused, ScanHint
 from tenure.store.tracing import trace_reference
 
@@ -59,6 +60,33 @@ class Leasing(Registry):
     def plan_completions(self, tenant: int) -> Op[None]:
         """The same for the completion of many, with all that the law asks of it."""
         yield from self.transaction(_impatiently(_completing("complete_plain", tenant, 0, "", [])))
+
+    def leave_claim(self, tenant: int, claim: StandingClaim, live_after: int) -> Op[None]:
+        """Leave a claim standing, in place of the worker's former one. What was taken under that one is committed then.
+
+        On the session that listens on its channel. Raises StoreUnavailable where somebody's transaction holds the worker's row.
+        """
+        yield Statement("hold_spot", {"spot": claim.spot})
+        params = {
+            "tenant": tenant, "worker": claim.worker, "incarnation": claim.incarnation, "spot": claim.spot,
+            "channel": claim.channel, "token_hash": claim.token_hash, "actor": claim.actor, "ttl": claim.ttl_seconds,
+            "queue_keys": list(claim.queue_keys), "live_after": live_after,
+        }  # fmt: skip
+        yield from self.transaction(_impatiently(Statement("leave_claim", params)))
+
+    def move_claim(self, claim: StandingClaim, live_after: int) -> Op[None]:
+        """Tell that the worker holds no lease up to this one any more, so that nobody looks for such."""
+        yield Statement("move_claim", {"worker": claim.worker, "spot": claim.spot, "live_after": live_after})
+
+    def withdraw_claim(self, tenant: int, claim: StandingClaim) -> Op[None]:
+        """Withdraw it. All that was taken under it is committed then, and nothing more will be; raises as ``leave_claim``."""
+        params = {"tenant": tenant, "worker": claim.worker, "spot": claim.spot}
+        yield from self.transaction(_impatiently(Statement("withdraw_claim", params)))
+
+    def taken_under(self, worker: int, token_hash: bytes, after: int = 0) -> Op[dict[int, float]]:
+        """The live leases of a worker under one token, after this one, in order; how long ago each was taken (seconds)."""
+        found = yield Statement("taken_under", {"worker": worker, "after": after, "token_hash": token_hash})
+        return {row["uid"]: row["age"] for row in found}
 
     def _take(self, params: dict[str, Any]) -> Op[Sequence[Sequence[Any]]]:
         """The claim; again where a slot of a shared subject was taken between the snapshot and the lock."""

@@ -17,7 +17,7 @@ from psycopg.pq import PipelineStatus, TransactionStatus
 from psycopg.rows import dict_row, tuple_row
 
 from tenure.model.errors import SchemaChanged
-from tenure.store.operation import Ahead, Begin, Calling, Commit, Landing, Op, Rollback, Statement, Step
+from tenure.store.operation import Ahead, Alone, Begin, Calling, Commit, Landing, Op, Rollback, Statement, Step
 from tenure.store.postgres.own_connection import OwnAsyncConnection, OwnConnection
 from tenure.store.postgres.statements import text
 from tenure.store.postgres.translation import outdated, transient, translated
@@ -130,6 +130,8 @@ class _Sending:
             self._leave(step)
         if isinstance(step, Statement):
             return self._rows(step)
+        if isinstance(step, Alone):
+            return _alone(self._connection)
         if isinstance(step, Calling):
             return step.function(self._connection)
         if self._frames is None:
@@ -195,6 +197,8 @@ class _AsyncSending:
             await self._leave(step)
         if isinstance(step, Statement):
             return await self._rows(step)
+        if isinstance(step, Alone):
+            return _alone(self._connection)
         if isinstance(step, Calling):
             given = step.function(self._connection)
             return await given if inspect.isawaitable(given) else given
@@ -308,6 +312,10 @@ def _has_rows(cursor: psycopg.Cursor[Any] | psycopg.AsyncCursor[Any]) -> bool:
 
 def _in_transaction(connection: psycopg.Connection[Any] | psycopg.AsyncConnection[Any]) -> bool:
     return not connection.autocommit or not _idle(connection)
+
+
+def _alone(connection: psycopg.Connection[Any] | psycopg.AsyncConnection[Any]) -> bool:
+    return not _in_transaction(connection) and connection.info.pipeline_status == PipelineStatus.OFF
 
 
 def _idle(connection: psycopg.Connection[Any] | psycopg.AsyncConnection[Any]) -> bool:

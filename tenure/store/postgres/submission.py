@@ -23,7 +23,7 @@ from tenure.model.requests import SubmitSubject
 from tenure.model.result import ActionResult, result_of
 from tenure.model.states import State
 from tenure.store.answers import Born, born
-from tenure.store.operation import Ahead, Landing, Op, Statement, done
+from tenure.store.operation import Ahead, Alone, Landing, Op, Statement, done
 from tenure.store.postgres import rows
 from tenure.store.postgres.registry import Registry
 from tenure.store.records import Submission, Submitted
@@ -67,8 +67,11 @@ class Submissions(Registry):
         """See ``Store.submit``."""
         kind = _plain(items)
         if kind is None:
+            if len(items) == 1 and not items[0].request.parents:
+                return (yield from self._submit_kind(_Kind.of(items[0]), tenant, actor, items, _drawn(items)))
             return (yield from self.transaction(self._submit_all(tenant, actor, items)))
-        written = yield _statement(kind, tenant, actor, items, _drawn(items), notify=self._hints(kind))
+        alone = len(items) == 1 and (yield Alone())
+        written = yield _statement(kind, tenant, actor, items, _drawn(items), notify=self._hints(kind), alone=alone)
         return (yield from self._answered(kind, tenant, items, written))
 
     def submit_ahead(self, tenant: int, actor: str, items: Sequence[Submission]) -> Op[Op[Sequence[Submitted]]]:
@@ -128,9 +131,12 @@ class Submissions(Registry):
         chosen = [items[i] for i in todo]
         keyed = any(item.request.idempotency_key or item.request.external_ref for item in chosen)
         drawn = [uids[i] for i in todo] if uids is not None else None
-        statement = _one_statement(_statement(kind, tenant, actor, chosen, drawn, notify=self._hints(kind)))
+        alone = yield Alone()
+        statement = _statement(kind, tenant, actor, chosen, drawn, notify=self._hints(kind), alone=alone)
         try:
-            written = yield from (self.transaction(statement) if keyed else statement)
+            # Where it fails, what others have done in the same transaction stays.
+            saved = keyed and not alone
+            written = yield from (self.transaction(_one_statement(statement)) if saved else _one_statement(statement))
         except pg.UniqueViolation:
             # Somebody else submitted the same key at the same moment; look at what they wrote.
             written = None
@@ -252,8 +258,9 @@ def _one_statement(statement: Statement) -> Op[Any]:
 
 
 def _statement(
-    kind: _Kind, tenant: int, actor: str, chosen: Sequence[Submission], uids: Sequence[int] | None, *, notify: bool
-) -> Statement:
+    kind: _Kind, tenant: int, actor: str, chosen: Sequence[Submission], uids: Sequence[int] | None, *, notify: bool,
+    alone: bool = False,
+) -> Statement:  # fmt: skip
     params: dict[str, Any] = {
         "tenant": tenant, "actor": actor, "template": kind.template, "template_code": kind.code,
         "queue_key": kind.queue_key, "in_run": kind.in_run, "state": str(kind.state),
@@ -261,7 +268,8 @@ def _statement(
     }  # fmt: skip
     if len(chosen) == 1:
         (item,) = chosen
-        return Statement("submit_one", params | _of_one(item) | {"uid": uids[0] if uids else None}, plain=True)
+        params |= _of_one(item) | {"uid": uids[0] if uids else None, "alone": alone}
+        return Statement("submit_one", params, plain=True)
     params |= {
         "uids": uids,
         "keyed": any(i.request.idempotency_key or i.request.external_ref for i in chosen),

@@ -1,0 +1,141 @@
+"""The claim that a worker leaves with the database while it waits (docs/decisions/0023).
+
+Whoever submits what it waits for takes it for the worker in the same transaction, and tells the worker on a channel of its
+own. What is told is lost with the connection; so what was taken is looked for as well, whenever the connection is asked for a
+sign of life, and when it was opened again.
+"""
+
+from __future__ import annotations
+
+import logging
+import secrets
+import time
+from collections.abc import Callable, Mapping, Sequence
+
+from tenure.engine.actions.claim import told
+from tenure.engine.caller import Caller
+from tenure.engine.logging import wanted as logged
+from tenure.engine.tracing import exporting
+from tenure.model.errors import StoreUnavailable, SubjectBusy
+from tenure.model.worker import Worker
+from tenure.sdk.token import Token
+from tenure.sdk.worker.link import Link
+from tenure.sdk.worker.transport import Receiver
+from tenure.store.operation import Op
+from tenure.store.postgres.own_connection import OwnAsyncConnection
+from tenure.store.postgres.runner import run_own_async
+from tenure.store.postgres.standing import StandingClaim, answer
+from tenure.store.postgres.store import PostgresStore
+from tenure.store.records import Claimed
+
+_log = logging.getLogger("tenure.worker")
+_FAR = 2000
+"""How far behind a standing claim may be with the leases that are held: as many uids as a thousand leases take."""
+
+
+class Standing:
+    """One for a worker that listens."""
+
+    def __init__(
+        self, store: PostgresStore, caller: Caller, worker: Worker, queue_keys: Sequence[str], ttl_seconds: int | None,
+        receiver: Callable[[], Receiver | None], beside: Link,
+    ) -> None:  # fmt: skip
+        """``beside`` is a connection for what cannot be asked on the one that listens."""
+        self._store = store
+        self._caller = caller
+        self._worker = worker
+        self._queue_keys = queue_keys
+        self._ttl = ttl_seconds
+        self._receiver = receiver
+        self._beside = beside
+        self._token = Token()
+        self._claim: StandingClaim | None = None
+        self._newest = 0
+        """The newest lease that was taken for it."""
+        self._live_after = 0
+        self._anchor = (0.0, 0.0)
+        """A moment of this process's monotonic clock, and one of the server's own clock that was not before it."""
+
+    async def leave(self, connection: OwnAsyncConnection) -> None:
+        """Leave a claim, answered for as long as this connection is open; what the last one was answered with is looked for.
+
+        Where the worker's row is held by somebody's transaction there is none until the next look.
+        """
+        receiver, self._claim = self._receiver(), None
+        if receiver is None or not self._queue_keys:
+            return
+        token, self._live_after = Token(), receiver.before_oldest
+        claim = StandingClaim(
+            self._worker.uid, self._worker.incarnation, self._queue_keys, token.digest, self._caller.actor, self._ttl,
+            secrets.randbits(63), f"tenure_{secrets.token_hex(16)}",
+        )  # fmt: skip
+        try:
+            await connection.execute(f"listen {claim.channel}")
+            await self._read_clock(connection)
+            tenant, live_after = self._caller.tenant, self._live_after
+            await run_own_async(connection, lambda: self._store.leave_claim(tenant, claim, live_after))
+        except (StoreUnavailable, SubjectBusy) as error:
+            _log.info("No claim is left standing for now: %s", error.message)
+            return
+        former, self._token, self._claim = self._token, token, claim
+        await self._collect(connection, former)
+
+    async def hear(self, channel: str, payload: str) -> None:
+        """A submission took something for the worker."""
+        if self._claim is None or channel != self._claim.channel:
+            return
+        lease, moment, item = answer(self._claim, payload)
+        began, server_began = self._anchor
+        if lease > self._newest:
+            self._newest = lease
+            await self._give(lease, item, min(began + (moment - server_began), time.monotonic()), self._token)
+
+    async def look(self, connection: OwnAsyncConnection) -> None:
+        """The sign of life of the connection that listens: what nobody was told of, and how far the worker has come."""
+        receiver = self._receiver()
+        if self._claim is None or receiver is None:
+            await self.leave(connection)
+            return
+        await self._read_clock(connection)
+        await self._collect(connection, self._token)
+        if receiver.before_oldest - self._live_after > _FAR:
+            claim, self._live_after = self._claim, receiver.before_oldest
+            await run_own_async(connection, lambda: self._store.move_claim(claim, self._live_after))
+
+    async def withdraw(self) -> None:
+        """Have nothing more taken, once nobody listens any more; what was taken until then is handed on.
+
+        Raises StoreUnavailable where that cannot be now; what was taken is handed on when a claim is left again, then.
+        """
+        claim, self._claim = self._claim, None
+        if claim is not None:
+            await self._beside.attempt(lambda: self._store.withdraw_claim(self._caller.tenant, claim))
+            asked_at = time.monotonic()
+            await self._hand_on(await self._beside.attempt(lambda: self._taken(self._token)), asked_at, self._token)
+
+    async def _read_clock(self, connection: OwnAsyncConnection) -> None:
+        asked_at = time.monotonic()
+        cursor = await connection.execute("select extract(epoch from clock_timestamp())::float8")
+        row = await cursor.fetchone()
+        if row is not None:
+            self._anchor = asked_at, row[0]
+
+    async def _collect(self, connection: OwnAsyncConnection, token: Token) -> None:
+        asked_at = time.monotonic()
+        await self._hand_on(await run_own_async(connection, lambda: self._taken(token)), asked_at, token)
+
+    async def _hand_on(self, found: Mapping[int, float], asked_at: float, token: Token) -> None:
+        """Give what nobody heard of: leases by their age (seconds), which was asked for at a moment."""
+        for lease, age in found.items():
+            self._newest = max(self._newest, lease)
+            await self._give(lease, None, asked_at - max(age, 0.0), token)
+
+    def _taken(self, token: Token) -> Op[dict[int, float]]:
+        return self._store.taken_under(self._worker.uid, token.digest, self._newest)
+
+    async def _give(self, lease: int, item: Claimed | None, asked_at: float, token: Token) -> None:
+        if item is None or exporting() or logged():
+            item = await self._beside.perform(lambda: told(self._caller, lease, item))
+        receiver = self._receiver()
+        if receiver is not None:
+            receiver.given(item, token, asked_at)

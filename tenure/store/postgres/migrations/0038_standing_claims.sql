@@ -1,0 +1,226 @@
+-- A worker that waits leaves a claim standing, and the submission of what it waits for answers it: in the submission's own
+-- transaction, so that a single job needs one commit until it is under lease, not two (docs/decisions/0023).
+
+-- One row for each queue of a worker that listens. It says nothing of whether the worker still does: that is told by the advisory
+-- lock `spot`, which the session holds that listens on `channel`, and which ends with it. No fact: it changes no work, and the
+-- claim that answers it leaves its own.
+create table standing_claim (
+    tenant bigint not null references tenant,
+    queue_key text collate "C" not null,
+    spot bigint not null check (spot >= 0),
+    worker bigint not null references worker,
+    incarnation int not null,
+    -- A secret: what is sent there can be heard by those alone who may read this row.
+    channel text not null check (channel ~ '^tenure_[0-9a-f]{32}$'),
+    token_hash bytea not null,
+    actor text not null,
+    ttl_seconds int,
+    -- Precedes every lease that the worker holds: a look for live ones begins there.
+    live_after bigint not null,
+    primary key (tenant, queue_key, spot)
+);
+create index standing_claim_worker on standing_claim (worker);
+
+insert into api_right (relation, rights) values ('standing_claim', 'select');
+
+-- A worker that waits for what is submitted to this queue, with its row locked until the submission ends; null where there is none, or
+-- where something is to be taken first. It waits for nobody (docs/decisions/0022): a worker whose row somebody holds is passed over. So is one that has
+-- work: its next claim takes many at once. Three at most are looked at, from anywhere in their order, so that many busy ones cost little.
+-- The settings that keep its plans are those of submit_one, which alone calls it.
+create function waiting_worker(q queue, at timestamptz) returns standing_claim language plpgsql as $$
+#variable_conflict use_column
+declare
+    start bigint := (random() * 9e18)::bigint;
+    each record;
+    s tenure.standing_claim;
+    w tenure.worker;
+begin
+    -- Elsewhere a claim that was withdrawn meanwhile could still be seen.
+    if current_setting('transaction_isolation') <> 'read committed' or not q.enabled or 'READY' <> all (q.eligible_states) then
+        return null;
+    end if;
+    for each in
+        (select x.spot, x.worker from tenure.standing_claim x
+        where x.tenant = q.tenant and x.queue_key = q.queue_key and x.spot >= start order by x.spot limit 3)
+        union all
+        (select x.spot, x.worker from tenure.standing_claim x
+        where x.tenant = q.tenant and x.queue_key = q.queue_key and x.spot < start order by x.spot limit 3)
+        limit 3
+    loop
+        continue when pg_try_advisory_xact_lock_shared(each.spot);  -- nobody listens any more
+        select * into w from tenure.worker x where x.uid = each.worker and (x.tenant = q.tenant) is true for no key update skip locked;
+        continue when not found or w.status <> 'ONLINE' or w.drain_requested
+            or w.heartbeat_at <= at - make_interval(secs => w.heartbeat_ttl_seconds)
+            or (q.manual_only and w.worker_type <> 'HUMAN_SESSION')
+            or not w.capabilities @> q.required_worker_capabilities
+            or (q.site_scope <> '{}' and not w.site_scope && q.site_scope)
+            or (q.platform_scope <> '{}' and not w.platform_scope && q.platform_scope)
+            or (q.assay_scope <> '{}' and not w.assay_scope && q.assay_scope);
+        -- As it is now that nobody else can take anything for this worker, nor the worker withdraw it; and a lease that it holds is looked for
+        -- from the newest on, so that a busy worker's is found at once.
+        select x.* into s from tenure.standing_claim x
+        where x.tenant = q.tenant and x.queue_key = q.queue_key and x.spot = each.spot and x.incarnation = w.incarnation and (
+            select a.uid from tenure.attempt a
+            where a.worker = x.worker and (a.worker, a.uid) > (x.worker, x.live_after) and a.lease_status = 'ACTIVE'
+            order by a.worker desc, a.uid desc limit 1) is null;
+        continue when not found;
+        -- What waits already, falls due or has lapsed comes first.
+        if exists (
+                select from tenure.execution x
+                where x.tenant = q.tenant and x.next_queue_key = q.queue_key and x.claimable offset 0)
+            or exists (
+                select from tenure.execution d
+                where d.tenant = q.tenant and d.next_queue_key = q.queue_key and d.deferred and d.eligible_at <= at offset 0)
+            or exists (
+                select from tenure.attempt a where a.queue = q.uid and a.lease_status = 'ACTIVE' and a.expires_at <= at offset 0)
+            or exists (
+                select from tenure.queue former, lateral (
+                    select from tenure.attempt a
+                    where a.queue = former.uid and a.lease_status = 'ACTIVE' and a.expires_at <= at limit 1) a
+                where former.tenant = q.tenant and former.queue_key = q.queue_key and former.retired_at is not null)
+        then
+            return null;
+        end if;
+        s.ttl_seconds := coalesce(s.ttl_seconds, q.lease_ttl_seconds);
+        return s;
+    end loop;
+    return null;
+end
+$$;
+
+-- As before; and where a worker waits for it, it is born under that worker's lease: with the facts, the attempt and the envelope that a
+-- claim would leave. Only a transaction of its own (`alone`) may have that, since the lease begins now.
+drop function submit_one(bigint, bigint, text, text, state, text, text, jsonb, jsonb, text, text, text, text, bytea, text, bigint, boolean, boolean);
+create function submit_one(
+    for_tenant bigint, of_template bigint, template_code text, for_queue text, born state, by_actor text, trace text, with_properties jsonb,
+    with_data jsonb, called text, reference text, payload text, key text, proof bytea, correlation text, drawn bigint, stands_for_runnable boolean, notify boolean,
+    alone boolean default false,
+    out accepted boolean, out at timestamptz, out subject bigint, out ordinal bigint)
+language plpgsql
+set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set enable_bitmapscan = off set jit = off
+set plan_cache_mode = force_generic_plan as $$
+declare
+    q tenure.queue;
+    standing tenure.standing_claim;
+    lease bigint;
+    chained bytea;
+    claimed bytea;
+    claimed_with jsonb;
+    message text;
+    given jsonb := with_data -> 'set';
+begin
+    at := tenure.now();
+    accepted := true;
+    if for_queue is not null then
+        select * into q from tenure.queue x
+        where x.tenant = for_tenant and x.queue_key = for_queue and x.retired_at is null and template_code = any (x.subject_template_codes);
+        accepted := found;
+    end if;
+    if not accepted then
+        return;
+    elsif key is not null or reference is not null then
+        if exists (select from tenure.subject s where s.tenant = for_tenant and s.submit_key = key)
+            or exists (select from tenure.subject s where s.tenant = for_tenant and s.external_ref = reference)
+        then
+            return;
+        end if;
+    end if;
+    subject := coalesce(drawn, nextval('tenure.uid'));
+    ordinal := 1;
+    chained := tenure.fact_hash(''::bytea, subject, 1, at, for_tenant, 1, null, null, 'subject.submitted', by_actor, born, for_queue, key,
+        proof, correlation, null, trace, with_data);
+    if notify and alone and born = 'READY'
+        and exists (select from tenure.standing_claim x where x.tenant = for_tenant and x.queue_key = for_queue)
+        and (given ?| array['ready_at', 'slots_total', 'slots_free', 'site', 'platform', 'assay', 'barred_workers', 'barred_principals']) is not true
+    then
+        standing := tenure.waiting_worker(q, at);
+    end if;
+    if standing.worker is not null then
+        lease := nextval('tenure.uid');
+        claimed_with := jsonb_build_object('ttl', standing.ttl_seconds, 'started', true)
+            || case when standing.incarnation = 1 then '{}'::jsonb else jsonb_build_object('incarnation', standing.incarnation) end;
+        claimed := tenure.fact_hash(chained, subject, 2, at, for_tenant, 2, lease, standing.worker, 'lease.claimed', standing.actor, 'RUNNING', for_queue, null,
+            null, null, null, null, claimed_with);
+        with data as (
+            insert into tenure.subject (uid, tenant, template, name, external_ref, properties, payload_ref, submit_key, correlation_id, created_at)
+            values (subject, for_tenant, of_template, called, reference, with_properties, payload, key, correlation, at)),
+        told as (
+            insert into tenure.fact (thread, seq, tenant, at, revision, state, type, actor, queue_key, lease, worker, idempotency_key, correlation_id,
+                trace_id, payload_hash, data, hash)
+            values (subject, 1, for_tenant, at, 1, born, 'subject.submitted', by_actor, for_queue, null, null, key, correlation, trace, proof,
+                    with_data, chained),
+                (subject, 2, for_tenant, at, 2, 'RUNNING', 'lease.claimed', standing.actor, for_queue, lease, standing.worker, null, null, null, null,
+                    claimed_with, claimed)),
+        leased as (
+            insert into tenure.attempt (uid, tenant, subject, queue, worker, incarnation, attempt_number, ttl_seconds, start_revision, slot,
+                shared, lease_status, record_status, start_state, claimed_at, expires_at, started_at, token_hash, action_key)
+            values (lease, for_tenant, subject, q.uid, standing.worker, standing.incarnation, 1, standing.ttl_seconds, 1, 1, false, 'ACTIVE', 'STARTED', born, at,
+                at + make_interval(secs => standing.ttl_seconds), at, standing.token_hash, given ->> 'next_action_key'))
+        insert into tenure.execution (uid, tenant, created_at, due_at, priority, slots_total, slots_free, max_attempts_override,
+            next_queue_key, next_action_key, seq, revision, state, head, deferred, in_run, last_record)
+        values (subject, for_tenant, at, (given ->> 'due_at')::timestamptz, coalesce((given ->> 'priority')::smallint, 0), 1, 0,
+            (given ->> 'max_attempts_override')::int, for_queue, given ->> 'next_action_key', 2, 2, 'RUNNING', claimed, false,
+            stands_for_runnable, lease + 1);
+        message := json_build_array(for_queue, extract(epoch from statement_timestamp()), lease, subject, at, standing.ttl_seconds,
+            given ->> 'next_action_key', coalesce((given ->> 'priority')::smallint, 0), template_code, called, reference, with_properties, payload,
+            correlation);
+        perform pg_notify(standing.channel, case when octet_length(message) < 7900 then message
+            else json_build_array(for_queue, extract(epoch from statement_timestamp()), lease)::text end);
+        return;
+    end if;
+    with data as (
+        insert into tenure.subject (uid, tenant, template, name, external_ref, properties, payload_ref, submit_key, correlation_id, created_at)
+        values (subject, for_tenant, of_template, called, reference, with_properties, payload, key, correlation, at)),
+    told as (
+        insert into tenure.fact (thread, seq, tenant, at, revision, state, type, actor, queue_key, idempotency_key, correlation_id, trace_id,
+            payload_hash, data, hash)
+        values (subject, 1, for_tenant, at, 1, born, 'subject.submitted', by_actor, for_queue, key, correlation, trace, proof, with_data, chained))
+    insert into tenure.execution (uid, tenant, created_at, ready_at, due_at, priority, slots_total, slots_free, max_attempts_override,
+        next_queue_key, next_action_key, site, platform, assay, seq, revision, state, head, deferred, in_run,
+        barred_workers, barred_principals)
+    values (subject, for_tenant, at, (given ->> 'ready_at')::timestamptz, (given ->> 'due_at')::timestamptz,
+        coalesce((given ->> 'priority')::smallint, 0), coalesce((given ->> 'slots_total')::smallint, 1),
+        coalesce((given ->> 'slots_free')::smallint, 1), (given ->> 'max_attempts_override')::int, for_queue, given ->> 'next_action_key',
+        given ->> 'site', given ->> 'platform', given ->> 'assay', 1, 1, born, chained, coalesce((given ->> 'ready_at')::timestamptz > at, false),
+        stands_for_runnable, case when given ? 'barred_workers' then tenure.uids(given -> 'barred_workers') end,
+        case when given ? 'barred_principals' then tenure.uids(given -> 'barred_principals') end);
+    if notify then
+        perform pg_notify('tenure_work', for_tenant || ' ' || for_queue);
+    end if;
+end
+$$;
+
+-- As before; and where it is born with more than its first fact, each follows lawfully from the one before, as law_step asks of a change.
+create or replace function law_birth() returns trigger language plpgsql
+set enable_seqscan = off set enable_bitmapscan = off set jit = off as $$
+declare
+    bad tenure.execution;
+begin
+    select n.* into bad
+    from written n
+    where n.revision < 1 or n.attempt_count < 0 or n.max_attempts_override < 1 or n.slots_total < 1
+        or n.slots_free < 0 or n.slots_done < 0 or n.slots_free + n.slots_done > n.slots_total
+        or (n.state = 'HELD') <> (n.hold_state = 'ACTIVE')
+        or not exists (
+            select from tenure.fact f
+            where f.thread = n.uid and f.seq = n.seq and f.hash = n.head and f.state = n.state and f.revision = n.revision
+                and f.queue_key is not distinct from n.next_queue_key offset 0)
+        or (n.seq > 1 and exists (
+            select from tenure.fact f
+            where f.thread = n.uid and f.seq > 1 and f.seq <= n.seq and not exists (
+                select from tenure.fact p
+                where p.thread = f.thread and p.seq = f.seq - 1 and tenure.lawful(p.state, f.state) and p.revision <= f.revision offset 0) offset 0))
+        or not exists (select from tenure.subject s where s.uid = n.uid and s.tenant = n.tenant offset 0)
+        or (n.in_run and not exists (select from tenure.runnable r where r.subject = n.uid offset 0));
+    if found then
+        if bad.in_run and not exists (select from tenure.runnable r where r.subject = bad.uid) then
+            raise exception 'Subject % is said to stand for a runnable that is not there', tenure.euid('SX', bad.uid)
+                using errcode = 'TN006', hint = 'Append to the run first what plans the runnable.';
+        end if;
+        perform tenure.refuse_envelope(bad.uid);
+    end if;
+    return null;
+end
+$$;
+
+select admit_api();
