@@ -343,7 +343,7 @@ def test_where_live_leases_are_looked_for_moves_on_with_the_worker(app, waiting)
     app.submit(queue_key="q")
     [told] = worker.heard()
     # As if the worker did not hold it any more: nothing before that is looked at.
-    worker.do(STORE.move_claim(worker.claim, told.lease))
+    worker.do(STORE.move_claim(app.caller.tenant, worker.claim, told.lease))
     app.submit(queue_key="q")
     assert len(worker.heard()) == 1
 

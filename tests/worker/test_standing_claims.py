@@ -119,6 +119,30 @@ async def test_a_worker_that_wants_to_be_asked_claims_for_itself(app):
         assert worker.report()["answered"] == 0
 
 
+async def test_none_is_left_while_looks_at_the_queue_take_long(app):
+    """A submission is not to wade through what some transaction keeps from being cleaned away."""
+
+    @app.task(queue="q")
+    async def work(n: int) -> None: ...
+
+    async with working(app, poll_listening=3600, listen_ping=0.1) as worker:
+        await waits(worker)
+        dispatcher = worker._parts[0]
+        for seconds, left in ((0.5, 0), (0.001, 1)):
+            dispatcher.look_seconds = seconds
+            await until_async(lambda left=left: claims_left(app) == left)
+            answered = worker.report()["answered"]
+            made = await asyncio.to_thread(work.submit, 1)
+            await until_async(lambda made=made: state(app, made) == "COMPLETED")
+            assert worker.report()["answered"] == answered + left
+
+
+def claims_left(app: Tenure) -> int:
+    with psycopg.connect(app.settings.dsn) as connection:
+        [(count,)] = connection.execute("select count(*) from tenure.standing_claim").fetchall()
+    return int(count)
+
+
 async def test_where_the_connection_broke_a_claim_is_left_again(app):
     @app.task(queue="q")
     async def work(n: int) -> None: ...

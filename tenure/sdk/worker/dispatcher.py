@@ -57,6 +57,8 @@ class Dispatcher:
         self._emptied = False
         """Whether the last claim that brought anything brought all that there was."""
         self._stopped = asyncio.Event()
+        self.look_seconds = 0.0
+        """See ``Receiver.look_seconds``."""
         self.claims = 0
         self.claimed = 0
         self.answered = 0
@@ -190,7 +192,10 @@ class Dispatcher:
             taken, again = await self._answered(asking, token, f"queue {queue.queue_key}")
             if taken is None:
                 return False
-            again |= cursor.note(hint, taken.items, limit, time.monotonic() - asked_at)
+            took = time.monotonic() - asked_at
+            if hint is None and not taken.items:
+                self.look_seconds = took
+            again |= cursor.note(hint, taken.items, limit, took)
             if self._hold(taken, token):
                 # A claim from a hint on has not seen what stands before it.
                 self._emptied = not again and len(taken.items) < limit

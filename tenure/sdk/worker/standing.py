@@ -7,6 +7,7 @@ sign of life, and when it was opened again.
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import secrets
 import time
@@ -29,6 +30,9 @@ from tenure.store.postgres.store import PostgresStore
 from tenure.store.records import Claimed
 
 _log = logging.getLogger("tenure.worker")
+_SLOW = 0.02
+"""Seconds. Where nothing waits, and a look at the queue takes longer, it wades through what no VACUUM can take away; no
+submission is to pay for that."""
 _FAR = 2000
 """How far behind a standing claim may be with the leases that are held: as many uids as a thousand leases take."""
 
@@ -53,6 +57,8 @@ class Standing:
         self._newest = 0
         """The newest lease that was taken for it."""
         self._live_after = 0
+        self._paused = False
+        """Whether the claim is withdrawn for as long as looks take long."""
         self._anchor = (0.0, 0.0)
         """A moment of this process's monotonic clock, and one of the server's own clock that was not before it."""
 
@@ -61,7 +67,7 @@ class Standing:
 
         Where the worker's row is held by somebody's transaction there is none until the next look.
         """
-        receiver, self._claim = self._receiver(), None
+        receiver, self._claim, self._paused = self._receiver(), None, False
         if receiver is None or not self._queue_keys:
             return
         token, self._live_after = Token(), receiver.before_oldest
@@ -97,10 +103,20 @@ class Standing:
             await self.leave(connection)
             return
         await self._read_clock(connection)
+        with contextlib.suppress(SubjectBusy, StoreUnavailable):  # the worker's row is held: at the next look, then
+            await self._adjust(connection, self._claim, receiver)
         await self._collect(connection, self._token)
-        if receiver.before_oldest - self._live_after > _FAR:
-            claim, self._live_after = self._claim, receiver.before_oldest
-            await run_own_async(connection, lambda: self._store.move_claim(claim, self._live_after))
+
+    async def _adjust(self, connection: OwnAsyncConnection, claim: StandingClaim, receiver: Receiver) -> None:
+        store, tenant, before_oldest = self._store, self._caller.tenant, receiver.before_oldest
+        slow = receiver.look_seconds > _SLOW
+        if slow and not self._paused:
+            await run_own_async(connection, lambda: store.withdraw_claim(tenant, claim))
+            self._paused = True
+        elif not slow and (self._paused or before_oldest - self._live_after > _FAR):
+            leaving = store.leave_claim if self._paused else store.move_claim
+            await run_own_async(connection, lambda: leaving(tenant, claim, before_oldest))
+            self._paused, self._live_after = False, before_oldest
 
     async def withdraw(self) -> None:
         """Have nothing more taken, once nobody listens any more; what was taken until then is handed on.

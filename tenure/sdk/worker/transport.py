@@ -69,6 +69,9 @@ class Hints:
 class Receiver(Protocol):
     """Where a worker takes what it was given without having asked just then."""
 
+    look_seconds: float
+    """How long the last look took that found nothing."""
+
     @property
     def before_oldest(self) -> int:
         """A uid before every lease that the worker holds."""

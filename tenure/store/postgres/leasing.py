@@ -74,9 +74,10 @@ class Leasing(Registry):
         }  # fmt: skip
         yield from self.transaction(_impatiently(Statement("leave_claim", params)))
 
-    def move_claim(self, claim: StandingClaim, live_after: int) -> Op[None]:
+    def move_claim(self, tenant: int, claim: StandingClaim, live_after: int) -> Op[None]:
         """Tell that the worker holds no lease up to this one any more, so that nobody looks for such."""
-        yield Statement("move_claim", {"worker": claim.worker, "spot": claim.spot, "live_after": live_after})
+        params = {"tenant": tenant, "worker": claim.worker, "spot": claim.spot, "live_after": live_after}
+        yield Statement("move_claim", params)
 
     def withdraw_claim(self, tenant: int, claim: StandingClaim) -> Op[None]:
         """Withdraw it. All that was taken under it is committed then, and nothing more will be; raises as ``leave_claim``."""
