@@ -315,8 +315,8 @@ def _in_transaction(connection: psycopg.Connection[Any] | psycopg.AsyncConnectio
 
 
 def _alone(connection: psycopg.Connection[Any] | psycopg.AsyncConnection[Any]) -> bool:
-    return not _in_transaction(connection) and connection.info.pipeline_status == PipelineStatus.OFF
+    return not _in_transaction(connection) and connection.pgconn.pipeline_status == PipelineStatus.OFF
 
 
 def _idle(connection: psycopg.Connection[Any] | psycopg.AsyncConnection[Any]) -> bool:
-    return connection.info.transaction_status == TransactionStatus.IDLE
+    return connection.pgconn.transaction_status == TransactionStatus.IDLE

@@ -100,6 +100,7 @@ language plpgsql
 set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set enable_bitmapscan = off set jit = off
 set plan_cache_mode = force_generic_plan as $$
 declare
+    awaited boolean := false;
     q tenure.queue;
     standing tenure.standing_claim;
     lease bigint;
@@ -112,7 +113,8 @@ begin
     at := tenure.now();
     accepted := true;
     if for_queue is not null then
-        select * into q from tenure.queue x
+        select alone and exists (select from tenure.standing_claim s where s.tenant = for_tenant and s.queue_key = for_queue offset 0) into awaited
+        from tenure.queue x
         where x.tenant = for_tenant and x.queue_key = for_queue and x.retired_at is null and template_code = any (x.subject_template_codes);
         accepted := found;
     end if;
@@ -129,10 +131,10 @@ begin
     ordinal := 1;
     chained := tenure.fact_hash(''::bytea, subject, 1, at, for_tenant, 1, null, null, 'subject.submitted', by_actor, born, for_queue, key,
         proof, correlation, null, trace, with_data);
-    if notify and alone and born = 'READY'
-        and exists (select from tenure.standing_claim x where x.tenant = for_tenant and x.queue_key = for_queue)
+    if awaited and notify and born = 'READY'
         and (given ?| array['ready_at', 'slots_total', 'slots_free', 'site', 'platform', 'assay', 'barred_workers', 'barred_principals']) is not true
     then
+        select * into q from tenure.queue x where x.tenant = for_tenant and x.queue_key = for_queue and x.retired_at is null;
         standing := tenure.waiting_worker(q, at);
     end if;
     if standing.worker is not null then
