@@ -44,7 +44,7 @@ SECRET = Token("tenure_secret")
 NOT_SERVED = {
     "data_divergences", "evidence", "loose_dead_letters", "orphaned_subjects", "overlapping_leases", "owners_after",
     "subject_count", "subjects_after", "unproved_data", "unregistered_fact_types", "untold_attempts", "insert_tenant",
-    "wait_briefly", "leave_claim", "move_claim", "withdraw_claim", "hold_spot", "taken_under",
+    "wait_briefly", "leave_claim", "move_claim", "withdraw_claim", "await_answers", "taken_under", "server_clock",
 }  # fmt: skip
 #: Statements of workflow runs, whose plans tests/flow/test_costs.py looks at on both sides of the wall.
 RUNS = re.compile(

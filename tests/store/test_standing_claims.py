@@ -65,7 +65,6 @@ def waiting(app: Tenure) -> Iterator[Callable[..., Waiting]]:
                 worker.uid, worker.incarnation, queue_keys, token.digest, f"worker:{key}", None, secrets.randbits(63),
                 f"tenure_{secrets.token_hex(16)}",
             )  # fmt: skip
-            session.execute(f"listen {claim.channel}")
             run(session, STORE.leave_claim(app.caller.tenant, claim, 0))
             return Waiting(worker, claim, token, session)
 

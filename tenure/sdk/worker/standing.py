@@ -76,7 +76,6 @@ class Standing:
             secrets.randbits(63), f"tenure_{secrets.token_hex(16)}",
         )  # fmt: skip
         try:
-            await connection.execute(f"listen {claim.channel}")
             await self._read_clock(connection)
             tenant, live_after = self._caller.tenant, self._live_after
             await run_own_async(connection, lambda: self._store.leave_claim(tenant, claim, live_after))
@@ -131,10 +130,7 @@ class Standing:
 
     async def _read_clock(self, connection: OwnAsyncConnection) -> None:
         asked_at = time.monotonic()
-        cursor = await connection.execute("select extract(epoch from clock_timestamp())::float8")
-        row = await cursor.fetchone()
-        if row is not None:
-            self._anchor = asked_at, row[0]
+        self._anchor = asked_at, await run_own_async(connection, self._store.server_clock)
 
     async def _collect(self, connection: OwnAsyncConnection, token: Token) -> None:
         asked_at = time.monotonic()

@@ -64,15 +64,21 @@ class Leasing(Registry):
     def leave_claim(self, tenant: int, claim: StandingClaim, live_after: int) -> Op[None]:
         """Leave a claim standing, in place of the worker's former one. What was taken under that one is committed then.
 
-        On the session that listens on its channel. Raises StoreUnavailable where somebody's transaction holds the worker's row.
+        Its session listens for the answers from then on. Raises StoreUnavailable where somebody's transaction holds the
+        worker's row.
         """
-        yield Statement("hold_spot", {"spot": claim.spot})
+        yield Statement("await_answers", {"channel": claim.channel, "spot": claim.spot})
         params = {
             "tenant": tenant, "worker": claim.worker, "incarnation": claim.incarnation, "spot": claim.spot,
             "channel": claim.channel, "token_hash": claim.token_hash, "actor": claim.actor, "ttl": claim.ttl_seconds,
             "queue_keys": list(claim.queue_keys), "live_after": live_after,
         }  # fmt: skip
         yield from self.transaction(_impatiently(Statement("leave_claim", params)))
+
+    def server_clock(self) -> Op[float]:
+        """The server's own clock (seconds since 1970), by which it tells when it took something for a standing claim."""
+        seconds: float = (yield Statement("server_clock"))[0]["seconds"]
+        return seconds
 
     def move_claim(self, tenant: int, claim: StandingClaim, live_after: int) -> Op[None]:
         """Tell that the worker holds no lease up to this one any more, so that nobody looks for such."""

@@ -23,6 +23,13 @@ create index standing_claim_worker on standing_claim (worker);
 
 insert into api_right (relation, rights) values ('standing_claim', 'select');
 
+-- LISTEN takes no parameter, and the statement itself would be read by whoever may read the statements of others.
+create function listen_on(channel text) returns void language plpgsql as $$
+begin
+    execute format('listen %I', channel);
+end
+$$;
+
 -- A worker that waits for what is submitted to this queue, with its row locked until the submission ends; null where there is none, or
 -- where something is to be taken first. It waits for nobody (docs/decisions/0022): a worker whose row somebody holds is passed over. So is one that has
 -- work: its next claim takes many at once. Three at most are looked at, from anywhere in their order, so that many busy ones cost little.
