@@ -9,6 +9,10 @@ import psycopg
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from tenure import Tenure
+from tenure.engine.actions.claim import told
+from tenure.sdk.worker import standing
+from tenure.sdk.worker.standing import Standing
+from tenure.store.operation import Calling
 from tests.waiting import until_async
 from tests.worker.conftest import state, states, working
 from tests.worker.proxy import Proxy
@@ -130,37 +134,33 @@ async def test_none_is_left_while_looks_at_the_queue_take_long(app):
         dispatcher = worker._parts[0]
         for seconds, left in ((0.5, 0), (0.001, 1)):
             dispatcher.look_seconds = seconds
-            await until_async(lambda left=left: claims_left(app) == left)
+            await until_async(lambda left=left: len(spots(app)) == left)
             answered = worker.report()["answered"]
             made = await asyncio.to_thread(work.submit, 1)
             await until_async(lambda made=made: state(app, made) == "COMPLETED")
             assert worker.report()["answered"] == answered + left
 
 
-def claims_left(app: Tenure) -> int:
+def spots(app: Tenure) -> list[int]:
+    """The claims that stand, by what shows that somebody listens."""
     with psycopg.connect(app.settings.dsn) as connection:
-        [(count,)] = connection.execute("select count(*) from tenure.standing_claim").fetchall()
-    return int(count)
+        return [row[0] for row in connection.execute("select spot from tenure.standing_claim").fetchall()]
 
 
 async def test_where_the_connection_broke_a_claim_is_left_again(app):
     @app.task(queue="q")
     async def work(n: int) -> None: ...
 
-    def spots() -> list[int]:
-        with psycopg.connect(app.settings.dsn) as connection:
-            return [row[0] for row in connection.execute("select spot from tenure.standing_claim").fetchall()]
-
     async with working(app, poll_listening=3600) as worker:
         await waits(worker)
-        [before] = spots()
+        before = spots(app)
         with psycopg.connect(app.settings.dsn, autocommit=True) as connection:
             connection.execute("select pg_terminate_backend(pid) from pg_locks where locktype = 'advisory' and granted")
-        await until_async(lambda: worker.listening and spots() not in ([], [before]))
+        await until_async(lambda: worker.listening and spots(app) not in ([], before))
         made = await asyncio.to_thread(work.submit, 1)
         await until_async(lambda: state(app, made) == "COMPLETED")
         assert worker.report()["answered"] == 1
-    assert spots() == []
+    assert spots(app) == []
 
 
 async def test_what_was_told_over_a_line_that_is_dead_is_found_when_that_is_noticed(tcp_app):
@@ -208,9 +208,75 @@ async def test_what_was_told_last_is_given_back_at_the_stop(tcp_app):
     assert tcp_app.verify().clean
 
 
-async def test_a_word_that_is_lost_is_looked_for_at_the_next_sign_of_life(app, monkeypatch):
-    from tenure.sdk.worker.standing import Standing
+async def test_what_was_being_read_at_the_stop_is_given_back(app, monkeypatch):
+    """Its word was heard, and what else a claim returns was on its way when the listener was ended."""
+    reading, go_on = asyncio.Event(), asyncio.Event()
 
+    def slowly(caller, lease, item):
+        reading.set()
+        yield Calling(lambda _: go_on.wait())
+        return (yield from told(caller, lease, item))
+
+    monkeypatch.setattr(standing, "told", slowly)
+    begun = []
+
+    @app.task(queue="q")
+    async def work(text: str) -> None:
+        begun.append(text)
+
+    async with working(app, poll_listening=3600) as worker:
+        await waits(worker)
+        made = await asyncio.to_thread(work.submit, "x" * 10_000)
+        await asyncio.wait_for(reading.wait(), 20)
+        reading.clear()
+        worker.stop()
+        await asyncio.wait_for(reading.wait(), 20)
+        go_on.set()
+    assert (state(app, made), begun) == ("READY", [])
+    assert worker.report()["released"] == 1
+
+
+async def test_what_is_said_on_the_channel_by_others_does_no_harm(app):
+    @app.task(queue="q")
+    async def work(n: int) -> None: ...
+
+    async with working(app, poll_listening=3600, listen_ping=0.2) as worker:
+        await waits(worker)
+        with psycopg.connect(app.settings.dsn, autocommit=True) as connection:
+            [(channel,)] = connection.execute("select channel from tenure.standing_claim").fetchall()
+            for nonsense in ("", "{", "[]", "[1]", '["q", null, "x"]', '["q", 0, 1, 2]'):
+                connection.execute("select pg_notify(%s, %s)", [channel, nonsense])
+        made = await asyncio.to_thread(work.submit, 1)
+        await until_async(lambda: state(app, made) == "COMPLETED")
+        assert worker.report()["answered"] == 1
+
+
+async def test_a_claim_is_left_once_the_workers_row_is_free(app):
+    """Somebody's transaction holds the row while the worker starts: it works, and leaves its claim later."""
+    app.register_worker("w")
+
+    @app.task(queue="q")
+    async def work(n: int) -> None: ...
+
+    with psycopg.connect(app.settings.dsn) as theirs:
+        async with working(app, poll_listening=3600, listen_ping=0.2, worker_key="w") as worker:
+            await waits(worker)
+            before = spots(app)
+            theirs.execute("select from tenure.worker for update")
+            with psycopg.connect(app.settings.dsn, autocommit=True) as connection:
+                connection.execute(
+                    "select pg_terminate_backend(pid) from pg_locks where locktype = 'advisory' and granted"
+                )
+            await until_async(lambda: not worker.listening)
+            await until_async(lambda: worker.listening)
+            theirs.rollback()
+            await until_async(lambda: spots(app) not in ([], before))
+            made = await asyncio.to_thread(work.submit, 1)
+            await until_async(lambda: state(app, made) == "COMPLETED")
+            assert worker.report()["answered"] == 1
+
+
+async def test_a_word_that_is_lost_is_looked_for_at_the_next_sign_of_life(app, monkeypatch):
     async def deaf(*_: object) -> None: ...
 
     monkeypatch.setattr(Standing, "hear", deaf)
@@ -242,10 +308,10 @@ async def test_nothing_is_done_twice_where_workers_wait_and_many_submit(app):
         await waits(one)
         await waits(other)
         await asyncio.gather(*(asyncio.to_thread(submit, 100 * thread) for thread in range(4)))
-        await until_async(lambda: states(app) == {"COMPLETED": 200})
+        await until_async(lambda: sum(worker.report()["completed"] for worker in (one, other)) == 200)
         reports = one.report(), other.report()
     assert sorted(done) == sorted(100 * thread + n for thread in range(4) for n in range(50))
-    assert sum(report["completed"] for report in reports) == 200
+    assert states(app) == {"COMPLETED": 200}
     answered = sum(report["answered"] for report in reports)
     print(f"answered {answered}, claimed {200 - answered}")
     assert answered >= 1

@@ -12,6 +12,7 @@ import logging
 import secrets
 import time
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 from tenure.engine.actions.claim import told
 from tenure.engine.caller import Caller
@@ -52,10 +53,13 @@ class Standing:
         self._ttl = ttl_seconds
         self._receiver = receiver
         self._beside = beside
-        self._token = Token()
         self._claim: StandingClaim | None = None
+        self._left = False
+        """Whether it is known to stand."""
+        self._tokens: list[Token] = []
+        """Those of all claims under which something may have been taken that nobody heard of; the last is that of the claim."""
         self._newest = 0
-        """The newest lease that was taken for it."""
+        """The newest lease that was handed on."""
         self._live_after = 0
         self._paused = False
         """Whether the claim is withdrawn for as long as looks take long."""
@@ -63,70 +67,88 @@ class Standing:
         """A moment of this process's monotonic clock, and one of the server's own clock that was not before it."""
 
     async def leave(self, connection: OwnAsyncConnection) -> None:
-        """Leave a claim, answered for as long as this connection is open; what the last one was answered with is looked for.
+        """Leave a claim, answered for as long as this connection is open; what former ones were answered with is looked for.
 
         Where the worker's row is held by somebody's transaction there is none until the next look.
         """
-        receiver, self._claim, self._paused = self._receiver(), None, False
-        if receiver is None or not self._queue_keys:
+        self._left = self._paused = False
+        if self._queue_keys:
+            token = Token()
+            self._claim = StandingClaim(
+                self._worker.uid, self._worker.incarnation, self._queue_keys, token.digest, self._caller.actor, self._ttl,
+                secrets.randbits(63), f"tenure_{secrets.token_hex(16)}",
+            )  # fmt: skip
+            self._tokens.append(token)
+            await self._stand(connection, self._claim)
+
+    async def _stand(self, connection: OwnAsyncConnection, claim: StandingClaim) -> None:
+        receiver = self._receiver()
+        if receiver is None:
             return
-        token, self._live_after = Token(), receiver.before_oldest
-        claim = StandingClaim(
-            self._worker.uid, self._worker.incarnation, self._queue_keys, token.digest, self._caller.actor, self._ttl,
-            secrets.randbits(63), f"tenure_{secrets.token_hex(16)}",
-        )  # fmt: skip
+        tenant, before_oldest = self._caller.tenant, receiver.before_oldest
+        await self._read_clock(connection)
         try:
-            await self._read_clock(connection)
-            tenant, live_after = self._caller.tenant, self._live_after
-            await run_own_async(connection, lambda: self._store.leave_claim(tenant, claim, live_after))
+            await run_own_async(connection, lambda: self._store.leave_claim(tenant, claim, before_oldest))
         except (StoreUnavailable, SubjectBusy) as error:
             _log.info("No claim is left standing for now: %s", error.message)
             return
-        former, self._token, self._claim = self._token, token, claim
-        await self._collect(connection, former)
+        self._left, self._paused, self._live_after = True, False, before_oldest
+        # Under former ones nothing is taken any more.
+        while len(self._tokens) > 1:
+            await self._collect(connection, self._tokens[0])
+            del self._tokens[0]
 
     async def hear(self, channel: str, payload: str) -> None:
         """A submission took something for the worker."""
         if self._claim is None or channel != self._claim.channel:
             return
-        lease, moment, item = answer(self._claim, payload)
+        try:
+            lease, moment, item = answer(self._claim, payload)
+        except (ValueError, TypeError):
+            _log.warning("What came on the channel of the standing claim cannot be read.")  # it is looked for by itself
+            return
         began, server_began = self._anchor
         if lease > self._newest:
-            self._newest = lease
-            await self._give(lease, item, min(began + (moment - server_began), time.monotonic()), self._token)
+            await self._give(lease, item, min(began + (moment - server_began), time.monotonic()), self._tokens[-1])
 
     async def look(self, connection: OwnAsyncConnection) -> None:
         """The sign of life of the connection that listens: what nobody was told of, and how far the worker has come."""
-        receiver = self._receiver()
-        if self._claim is None or receiver is None:
-            await self.leave(connection)
-            return
         await self._read_clock(connection)
-        with contextlib.suppress(SubjectBusy, StoreUnavailable):  # the worker's row is held: at the next look, then
-            await self._adjust(connection, self._claim, receiver)
-        await self._collect(connection, self._token)
+        claim, receiver = self._claim, self._receiver()
+        if claim is None or receiver is None:
+            return
+        if self._left:
+            await self._adjust(connection, claim, receiver)
+        else:
+            await self._stand(connection, claim)
+        await self._collect(connection, self._tokens[-1])
 
     async def _adjust(self, connection: OwnAsyncConnection, claim: StandingClaim, receiver: Receiver) -> None:
         store, tenant, before_oldest = self._store, self._caller.tenant, receiver.before_oldest
         slow = receiver.look_seconds > _SLOW
-        if slow and not self._paused:
-            await run_own_async(connection, lambda: store.withdraw_claim(tenant, claim))
-            self._paused = True
-        elif not slow and (self._paused or before_oldest - self._live_after > _FAR):
-            leaving = store.leave_claim if self._paused else store.move_claim
-            await run_own_async(connection, lambda: leaving(tenant, claim, before_oldest))
-            self._paused, self._live_after = False, before_oldest
+        if self._paused and not slow:
+            await self._stand(connection, claim)
+        elif slow and not self._paused:
+            with contextlib.suppress(SubjectBusy, StoreUnavailable):  # the worker's row is held: at the next look, then
+                await run_own_async(connection, lambda: store.withdraw_claim(tenant, claim))
+                self._paused = True
+        elif before_oldest - self._live_after > _FAR:
+            await run_own_async(connection, lambda: store.move_claim(tenant, claim, before_oldest))
+            self._live_after = before_oldest
 
     async def withdraw(self) -> None:
         """Have nothing more taken, once nobody listens any more; what was taken until then is handed on.
 
         Raises StoreUnavailable where that cannot be now; what was taken is handed on when a claim is left again, then.
         """
-        claim, self._claim = self._claim, None
+        claim, beside = self._claim, self._beside
         if claim is not None:
-            await self._beside.attempt(lambda: self._store.withdraw_claim(self._caller.tenant, claim))
-            asked_at = time.monotonic()
-            await self._hand_on(await self._beside.attempt(lambda: self._taken(self._token)), asked_at, self._token)
+            await beside.attempt(lambda: self._store.withdraw_claim(self._caller.tenant, claim))
+            self._claim, self._left = None, False
+        while self._tokens:
+            token, asked_at = self._tokens[0], time.monotonic()
+            await self._hand_on(await beside.attempt(partial(self._taken, token)), asked_at, token)
+            del self._tokens[0]
 
     async def _read_clock(self, connection: OwnAsyncConnection) -> None:
         asked_at = time.monotonic()
@@ -139,7 +161,6 @@ class Standing:
     async def _hand_on(self, found: Mapping[int, float], asked_at: float, token: Token) -> None:
         """Give what nobody heard of: leases by their age (seconds), which was asked for at a moment."""
         for lease, age in found.items():
-            self._newest = max(self._newest, lease)
             await self._give(lease, None, asked_at - max(age, 0.0), token)
 
     def _taken(self, token: Token) -> Op[dict[int, float]]:
@@ -151,3 +172,4 @@ class Standing:
         receiver = self._receiver()
         if receiver is not None:
             receiver.given(item, token, asked_at)
+            self._newest = max(self._newest, lease)

@@ -46,9 +46,9 @@ class Answer(NamedTuple):
 
 
 def answer(claim: StandingClaim, payload: str) -> Answer:
-    """Read what ``tenure.submit_one`` sent."""
+    """Read what ``tenure.submit_one`` sent. Raises ValueError or TypeError for anything else."""
     queue_key, moment, lease, *rest = from_json(payload)
-    return Answer(lease, moment, _claimed(claim, queue_key, lease, rest) if rest else None)
+    return Answer(int(lease), float(moment), _claimed(claim, queue_key, lease, rest) if rest else None)
 
 
 def _claimed(claim: StandingClaim, queue_key: str, lease: int, rest: list[Any]) -> Claimed:
