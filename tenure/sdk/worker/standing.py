@@ -34,6 +34,7 @@ _log = logging.getLogger("tenure.worker")
 _SLOW = 0.02
 """Seconds. Where nothing waits, and a look at the queue takes longer, it wades through what no VACUUM can take away; no
 submission is to pay for that."""
+_TRIES = 3
 _FAR = 2000
 """How far behind a standing claim may be with the leases that are held: as many uids as a thousand leases take."""
 
@@ -141,14 +142,23 @@ class Standing:
 
         Raises StoreUnavailable where that cannot be now; what was taken is handed on when a claim is left again, then.
         """
-        claim, beside = self._claim, self._beside
-        if claim is not None:
-            await beside.attempt(lambda: self._store.withdraw_claim(self._caller.tenant, claim))
+        if self._claim is not None:
+            await self._take_back(self._claim)
             self._claim, self._left = None, False
         while self._tokens:
             token, asked_at = self._tokens[0], time.monotonic()
-            await self._hand_on(await beside.attempt(partial(self._taken, token)), asked_at, token)
+            await self._hand_on(await self._beside.attempt(partial(self._taken, token)), asked_at, token)
             del self._tokens[0]
+
+    async def _take_back(self, claim: StandingClaim) -> None:
+        for _ in range(_TRIES):
+            try:
+                await self._beside.attempt(lambda: self._store.withdraw_claim(self._caller.tenant, claim))
+            except StoreUnavailable as error:
+                # Whoever holds the worker's row for so long is no submission, and keeps those from taking anything for it.
+                _log.info("The standing claim could not be withdrawn: %s", error.message)
+            else:
+                return
 
     async def _read_clock(self, connection: OwnAsyncConnection) -> None:
         asked_at = time.monotonic()
