@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -23,6 +24,7 @@ from tenure.store.postgres.standing import Answer, StandingClaim, answer
 from tenure.store.postgres.store import PostgresStore
 from tenure.store.records import Claimed
 from tests.store.explained import Explained
+from tests.waiting import until
 
 STORE = PostgresStore()
 
@@ -186,6 +188,29 @@ def test_a_key_is_answered_as_ever(app, waiting):
     assert (again.subject, again.seq, again.replayed) == (made.subject, 1, True)
     assert len(worker.heard()) <= 1
     assert one(app, "select count(*) from tenure.subject") == (1,)
+
+
+@pytest.mark.parametrize("kept", [True, False])
+def test_who_waits_for_the_same_key_of_an_open_transaction_keeps_no_worker_waiting(app, waiting, kept):
+    worker = waiting()
+    with ThreadPoolExecutor(1) as pool, psycopg.connect(app.settings.dsn) as theirs:
+        first = app.within(theirs).submit(queue_key="q", idempotency_key="k")
+        later = pool.submit(app.submit, queue_key="q", idempotency_key="k")
+        waits = "select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()"
+        until(lambda: one(app, waits) is not None)
+        with psycopg.connect(app.settings.dsn) as elsewhere:
+            elsewhere.execute("select from tenure.worker for update nowait")
+        since = one(app, "select now()")[0]
+        (theirs.commit if kept else theirs.rollback)()
+        made = later.result(20)
+    assert made.replayed is kept
+    assert (made.subject == first.subject) is kept
+    if not kept:
+        [told] = worker.heard()
+        assert told.item is not None
+        assert told.item.claimed_at > since
+        assert told.item == next(iter(run(worker.session, STORE.claimed([told.lease]))))
+    assert app.verify().clean
 
 
 @pytest.mark.parametrize("autocommit", [True, False])

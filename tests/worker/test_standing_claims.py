@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import threading
 
 import psycopg
@@ -75,6 +76,21 @@ async def test_through_a_pooler_as_well(app, pooled):
             made = await asyncio.to_thread(through.submit, **work.request(1).model_dump(exclude_unset=True))
         await until_async(lambda: state(app, made) == "COMPLETED")
         assert worker.report()["answered"] == 1
+
+
+async def test_from_a_queue_that_it_is_to_leave_alone_nothing_is_taken(app):
+    app.define_queue("other")
+
+    @app.task(queue="q")
+    async def work() -> None: ...
+
+    async with working(app, poll_listening=3600, queues=["q", "other"], queue_limits={"other": 0}) as worker:
+        await waits(worker)
+        left = await asyncio.to_thread(app.submit, queue_key="other")
+        made = await asyncio.to_thread(work.submit)
+        await until_async(lambda: state(app, made) == "COMPLETED")
+        assert worker.report()["answered"] == 1
+    assert state(app, left) == "READY"
 
 
 async def test_what_is_too_long_to_be_told_is_read(app):
@@ -236,6 +252,13 @@ async def test_what_was_being_read_at_the_stop_is_given_back(app, monkeypatch):
     assert worker.report()["released"] == 1
 
 
+LONG = ["q", 0, 1, 2, "2026-01-01T00:00:00+00:00", 1e300, None, 0, "t", None, None, {}, None, None]
+NONSENSE = [
+    "", "{", "[]", "[1]", '["q", null, "x"]', '["q", 0, 1, 2]', '["q", 0, 999999999]', '["q", 0, Infinity]', '["q", NaN, 1]',
+    json.dumps(LONG),
+]  # fmt: skip
+
+
 async def test_what_is_said_on_the_channel_by_others_does_no_harm(app):
     @app.task(queue="q")
     async def work(n: int) -> None: ...
@@ -244,7 +267,7 @@ async def test_what_is_said_on_the_channel_by_others_does_no_harm(app):
         await waits(worker)
         with psycopg.connect(app.settings.dsn, autocommit=True) as connection:
             [(channel,)] = connection.execute("select channel from tenure.standing_claim").fetchall()
-            for nonsense in ("", "{", "[]", "[1]", '["q", null, "x"]', '["q", 0, 1, 2]'):
+            for nonsense in NONSENSE:
                 connection.execute("select pg_notify(%s, %s)", [channel, nonsense])
         made = await asyncio.to_thread(work.submit, 1)
         await until_async(lambda: state(app, made) == "COMPLETED")

@@ -62,12 +62,18 @@ def claim(caller: Caller, request: ClaimItems, hint: ScanHint | None = None) -> 
     return answer
 
 
-def told(caller: Caller, lease: int, item: Claimed | None) -> Op[Claimed]:
-    """What a submission took for a worker's standing claim, noted as what a claim takes is; read where only its uid is known."""
+def told(caller: Caller, lease: int, item: Claimed | None) -> Op[Claimed | None]:
+    """What a submission took for a worker's standing claim, noted as what a claim takes is; read where only its uid is known.
+
+    None where there is no such lease.
+    """
     elapsed = logging.stopwatch()
     with span("tenure.claim_queue_item", {"tenure.queue_key": item.queue_key if item is not None else ""}):
         if item is None:
-            (item,) = yield from caller.store.claimed([lease])
+            found = yield from caller.store.claimed([lease])
+            if not found:
+                return None
+            (item,) = found
         if logging.wanted():
             result = _as_result(item, replayed=False)
             logging.log_outcome(caller, Action.CLAIM, result, elapsed(), correlation_id=item.correlation_id)

@@ -53,8 +53,8 @@ class DatabaseTransport:
     def __init__(self, settings: Settings, options: WorkerOptions) -> None:
         self._settings = settings
         self._options = options
-        self._claiming, self._renewing, self._keeping = (
-            Link(settings.dsn, name, settings.clock) for name in ("claiming", "renewing", "keeping")
+        self._claiming, self._renewing, self._keeping, self._hearing = (
+            Link(settings.dsn, name, settings.clock) for name in ("claiming", "renewing", "keeping", "hearing")
         )
         self._reporting, self._beside = (
             Link(settings.dsn, name, settings.clock, lock_timeout=_LOCK) for name in ("reporting", "reporting beside")
@@ -88,8 +88,10 @@ class DatabaseTransport:
         )  # fmt: skip
         await self._plan(store, tenant)
         if self._options.standing_claim and not self._options.drain:
+            wanted = [key for key in spec.queues if self._options.queue_limits.get(key, 1) > 0]
             self._standing = Standing(
-                store, self._caller, worker, spec.queues, self._options.lease_ttl_seconds, lambda: self.receiver, self._keeping
+                store, self._caller, worker, wanted, self._options.lease_ttl_seconds, lambda: self.receiver,
+                self._hearing, self._keeping,
             )  # fmt: skip
         return worker
 
@@ -206,7 +208,7 @@ class DatabaseTransport:
 
     async def close(self) -> None:
         """See ``Transport.close``."""
-        for link in (self._claiming, self._reporting, self._beside, self._renewing, self._keeping):
+        for link in (self._claiming, self._reporting, self._beside, self._renewing, self._keeping, self._hearing):
             await link.close()
         if self._transacting is not None:
             await self._transacting.close()

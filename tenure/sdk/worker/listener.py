@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection
 
 import psycopg
 
-from tenure.model.errors import StoreUnavailable
+from tenure.model.errors import StoreUnavailable, TenureError
 from tenure.sdk.session import KEEPALIVES, opened_async
 from tenure.sdk.worker.hanging_up import hanging_up
 from tenure.sdk.worker.standing import Standing
@@ -54,11 +54,13 @@ class Listener:
                     self.hints.heard.set()  # what came before is looked for now
                     await self._listen(connection)
             except (psycopg.Error, StoreUnavailable, OSError, TimeoutError) as error:
+                if (task := asyncio.current_task()) is not None and task.cancelling():
+                    raise  # a driver may tell of its own error instead
                 self.hints.listening = False
                 self.hints.heard.set()
                 _log.warning("Not listening for work: %s Polling meanwhile.", str(error).strip())
                 if self._standing is not None:
-                    with contextlib.suppress(StoreUnavailable):
+                    with contextlib.suppress(TenureError, psycopg.Error):
                         await self._standing.withdraw()
                 await asyncio.sleep(_RETRY)
 

@@ -11,19 +11,21 @@ import contextlib
 import logging
 import secrets
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
+
+import psycopg
 
 from tenure.engine.actions.claim import told
 from tenure.engine.caller import Caller
 from tenure.engine.logging import wanted as logged
 from tenure.engine.tracing import exporting
-from tenure.model.errors import StoreUnavailable, SubjectBusy
+from tenure.model.errors import StoreUnavailable, SubjectBusy, TenureError
 from tenure.model.worker import Worker
 from tenure.sdk.token import Token
 from tenure.sdk.worker.link import Link
 from tenure.sdk.worker.transport import Receiver
-from tenure.store.operation import Op
+from tenure.store.operation import Op, run_pure
 from tenure.store.postgres.own_connection import OwnAsyncConnection
 from tenure.store.postgres.runner import run_own_async
 from tenure.store.postgres.standing import StandingClaim, answer
@@ -38,22 +40,26 @@ _TRIES = 3
 _FAR = 2000
 """How far behind a standing claim may be with the leases that are held: as many uids as a thousand leases take."""
 
+_Read = Callable[[Callable[[], Op[Claimed | None]]], Awaitable[Claimed | None]]
+
 
 class Standing:
     """One for a worker that listens."""
 
     def __init__(
         self, store: PostgresStore, caller: Caller, worker: Worker, queue_keys: Sequence[str], ttl_seconds: int | None,
-        receiver: Callable[[], Receiver | None], beside: Link,
+        receiver: Callable[[], Receiver | None], reading: Link, keeping: Link,
     ) -> None:  # fmt: skip
-        """``beside`` is a connection for what cannot be asked on the one that listens."""
+        """What cannot be asked on the connection that listens is asked on ``reading`` while it does, on ``keeping`` afterwards."""
         self._store = store
         self._caller = caller
         self._worker = worker
         self._queue_keys = queue_keys
         self._ttl = ttl_seconds
         self._receiver = receiver
-        self._beside = beside
+        self._reading = reading
+        self._keeping = keeping
+        self._round_trip = 0.0
         self._claim: StandingClaim | None = None
         self._left = False
         """Whether it is known to stand."""
@@ -90,8 +96,8 @@ class Standing:
         await self._read_clock(connection)
         try:
             await run_own_async(connection, lambda: self._store.leave_claim(tenant, claim, before_oldest))
-        except (StoreUnavailable, SubjectBusy) as error:
-            _log.info("No claim is left standing for now: %s", error.message)
+        except (TenureError, psycopg.DatabaseError) as error:
+            _log.info("No claim is left standing for now: %s", error)
             return
         self._left, self._paused, self._live_after = True, False, before_oldest
         # Under former ones nothing is taken any more.
@@ -105,12 +111,13 @@ class Standing:
             return
         try:
             lease, moment, item = answer(self._claim, payload)
-        except (ValueError, TypeError):
+        except (ValueError, TypeError, ArithmeticError):
             _log.warning("What came on the channel of the standing claim cannot be read.")  # it is looked for by itself
             return
         began, server_began = self._anchor
         if lease > self._newest:
-            await self._give(lease, item, min(began + (moment - server_began), time.monotonic()), self._tokens[-1])
+            asked_at = min(began + (moment - server_began), time.monotonic())
+            await self._give(lease, item, asked_at, self._tokens[-1], self._reading.perform)
 
     async def look(self, connection: OwnAsyncConnection) -> None:
         """The sign of life of the connection that listens: what nobody was told of, and how far the worker has come."""
@@ -126,7 +133,7 @@ class Standing:
 
     async def _adjust(self, connection: OwnAsyncConnection, claim: StandingClaim, receiver: Receiver) -> None:
         store, tenant, before_oldest = self._store, self._caller.tenant, receiver.before_oldest
-        slow = receiver.look_seconds > _SLOW
+        slow = receiver.look_seconds - self._round_trip > _SLOW
         if self._paused and not slow:
             await self._stand(connection, claim)
         elif slow and not self._paused:
@@ -147,13 +154,14 @@ class Standing:
             self._claim, self._left = None, False
         while self._tokens:
             token, asked_at = self._tokens[0], time.monotonic()
-            await self._hand_on(await self._beside.attempt(partial(self._taken, token)), asked_at, token)
+            found = await self._keeping.attempt(partial(self._taken, token))
+            await self._hand_on(found, asked_at, token, self._keeping.perform)
             del self._tokens[0]
 
     async def _take_back(self, claim: StandingClaim) -> None:
         for _ in range(_TRIES):
             try:
-                await self._beside.attempt(lambda: self._store.withdraw_claim(self._caller.tenant, claim))
+                await self._keeping.attempt(lambda: self._store.withdraw_claim(self._caller.tenant, claim))
             except StoreUnavailable as error:
                 # Whoever holds the worker's row for so long is no submission, and keeps those from taking anything for it.
                 _log.info("The standing claim could not be withdrawn: %s", error.message)
@@ -163,23 +171,27 @@ class Standing:
     async def _read_clock(self, connection: OwnAsyncConnection) -> None:
         asked_at = time.monotonic()
         self._anchor = asked_at, await run_own_async(connection, self._store.server_clock)
+        self._round_trip = time.monotonic() - asked_at
 
     async def _collect(self, connection: OwnAsyncConnection, token: Token) -> None:
         asked_at = time.monotonic()
-        await self._hand_on(await run_own_async(connection, lambda: self._taken(token)), asked_at, token)
+        found = await run_own_async(connection, lambda: self._taken(token))
+        await self._hand_on(found, asked_at, token, partial(run_own_async, connection))
 
-    async def _hand_on(self, found: Mapping[int, float], asked_at: float, token: Token) -> None:
+    async def _hand_on(self, found: Mapping[int, float], asked_at: float, token: Token, read: _Read) -> None:
         """Give what nobody heard of: leases by their age (seconds), which was asked for at a moment."""
         for lease, age in found.items():
-            await self._give(lease, None, asked_at - max(age, 0.0), token)
+            await self._give(lease, None, asked_at - max(age, 0.0), token, read)
 
     def _taken(self, token: Token) -> Op[dict[int, float]]:
         return self._store.taken_under(self._worker.uid, token.digest, self._newest)
 
-    async def _give(self, lease: int, item: Claimed | None, asked_at: float, token: Token) -> None:
-        if item is None or exporting() or logged():
-            item = await self._beside.perform(lambda: told(self._caller, lease, item))
+    async def _give(self, lease: int, item: Claimed | None, asked_at: float, token: Token, read: _Read) -> None:
+        if item is None or exporting():
+            item = await read(lambda: told(self._caller, lease, item))
+        elif logged():
+            item = run_pure(told(self._caller, lease, item))
         receiver = self._receiver()
-        if receiver is not None:
+        if item is not None and receiver is not None:
             receiver.given(item, token, asked_at)
             self._newest = max(self._newest, lease)

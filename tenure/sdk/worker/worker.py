@@ -168,17 +168,19 @@ class Worker:
         try:
             await _until(self._stopping, parts)
             dispatcher.stop()
-            await asyncio.wait(parts[:1], timeout=_PATIENCE)
+            await asyncio.gather(asyncio.wait(parts[:1], timeout=_PATIENCE), self._withdraw(transport, parts[2]))
             parts[0].cancel()
-            await self._withdraw(transport, parts[2])
             await self._finish(holding, executing, acknowledger)
             await self._retire(transport, f"stopped: {self.reason}")
         except TurnedAway:
+            dispatcher.stop()
             # Nothing can be reported any more: whoever holds the leases next begins anew.
             for held in holding.all():
                 holding.lose(held)
             raise
         except BaseException as error:
+            dispatcher.stop()
+            parts[2].cancel()
             await self._retire(transport, f"ended by {type(error).__name__}")
             raise
         finally:
@@ -224,9 +226,10 @@ class Worker:
         """Be given nothing more, and know all that was given."""
         listener.cancel()
         await asyncio.wait([listener], timeout=_PATIENCE)
-        with contextlib.suppress(TenureError, TimeoutError):
-            async with asyncio.timeout(_PATIENCE):
-                await transport.withdraw()
+        if listener.done():
+            with contextlib.suppress(TenureError, TimeoutError):
+                async with asyncio.timeout(_PATIENCE):
+                    await transport.withdraw()
 
     async def _retire(self, transport: Transport, reason: str) -> None:
         """Say that it is gone, so that nobody counts on it until its heartbeat is too old. A key that was given stays."""

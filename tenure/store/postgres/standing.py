@@ -46,8 +46,8 @@ class Answer(NamedTuple):
 
 
 def answer(claim: StandingClaim, payload: str) -> Answer:
-    """Read what ``tenure.submit_one`` sent. Raises ValueError or TypeError for anything else."""
-    queue_key, moment, lease, *rest = from_json(payload)
+    """Read what ``tenure.submit_one`` sent. Raises ValueError, TypeError or ArithmeticError for anything else."""
+    queue_key, moment, lease, *rest = from_json(payload, allow_inf_nan=False)
     return Answer(int(lease), float(moment), _claimed(claim, queue_key, lease, rest) if rest else None)
 
 

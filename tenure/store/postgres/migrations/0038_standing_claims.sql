@@ -5,10 +5,10 @@
 -- lock `spot`, which the session holds that listens on `channel`, and which ends with it. No fact: it changes no work, and the
 -- claim that answers it leaves its own.
 create table standing_claim (
-    tenant bigint not null references tenant,
+    tenant bigint not null,
     queue_key text collate "C" not null,
     spot bigint not null check (spot >= 0),
-    worker bigint not null references worker,
+    worker bigint not null,
     incarnation int not null,
     -- A secret: what is sent there can be heard by those alone who may read this row.
     channel text not null check (channel ~ '^tenure_[0-9a-f]{32}$'),
@@ -97,17 +97,20 @@ $$;
 
 -- As before; and where a worker waits for it, it is born under that worker's lease: with the facts, the attempt and the envelope that a
 -- claim would leave. Only a transaction of its own (`alone`) may have that, since the lease begins now.
-drop function submit_one(bigint, bigint, text, text, state, text, text, jsonb, jsonb, text, text, text, text, bytea, text, bigint, boolean, boolean);
+-- The one without `alone` stays, for clients of before.
 create function submit_one(
     for_tenant bigint, of_template bigint, template_code text, for_queue text, born state, by_actor text, trace text, with_properties jsonb,
     with_data jsonb, called text, reference text, payload text, key text, proof bytea, correlation text, drawn bigint, stands_for_runnable boolean, notify boolean,
-    alone boolean default false,
+    alone boolean,
     out accepted boolean, out at timestamptz, out subject bigint, out ordinal bigint)
 language plpgsql
 set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set enable_bitmapscan = off set jit = off
 set plan_cache_mode = force_generic_plan as $$
 declare
     awaited boolean := false;
+    placed boolean := false;
+    moment timestamptz;
+    began timestamptz;
     q tenure.queue;
     standing tenure.standing_claim;
     lease bigint;
@@ -142,44 +145,54 @@ begin
         and (given ?| array['ready_at', 'slots_total', 'slots_free', 'site', 'platform', 'assay', 'barred_workers', 'barred_principals']) is not true
     then
         select * into q from tenure.queue x where x.tenant = for_tenant and x.queue_key = for_queue and x.retired_at is null;
-        standing := tenure.waiting_worker(q, at);
+        moment := statement_timestamp();
+        began := at;
+        if key is not null or reference is not null then
+            -- Here, before any worker's row is held, whoever submits the same in an open transaction is waited for.
+            insert into tenure.subject (uid, tenant, template, name, external_ref, properties, payload_ref, submit_key, correlation_id, created_at)
+            values (subject, for_tenant, of_template, called, reference, with_properties, payload, key, correlation, at);
+            placed := true;
+            moment := clock_timestamp();
+            began := greatest(at, coalesce(nullif(current_setting('tenure.now', true), '')::timestamptz, clock_timestamp()));
+        end if;
+        standing := tenure.waiting_worker(q, began);
     end if;
     if standing.worker is not null then
         lease := nextval('tenure.uid');
         claimed_with := jsonb_build_object('ttl', standing.ttl_seconds, 'started', true)
             || case when standing.incarnation = 1 then '{}'::jsonb else jsonb_build_object('incarnation', standing.incarnation) end;
-        claimed := tenure.fact_hash(chained, subject, 2, at, for_tenant, 2, lease, standing.worker, 'lease.claimed', standing.actor, 'RUNNING', for_queue, null,
+        claimed := tenure.fact_hash(chained, subject, 2, began, for_tenant, 2, lease, standing.worker, 'lease.claimed', standing.actor, 'RUNNING', for_queue, null,
             null, null, null, null, claimed_with);
         with data as (
             insert into tenure.subject (uid, tenant, template, name, external_ref, properties, payload_ref, submit_key, correlation_id, created_at)
-            values (subject, for_tenant, of_template, called, reference, with_properties, payload, key, correlation, at)),
+            select subject, for_tenant, of_template, called, reference, with_properties, payload, key, correlation, at where not placed),
         told as (
             insert into tenure.fact (thread, seq, tenant, at, revision, state, type, actor, queue_key, lease, worker, idempotency_key, correlation_id,
                 trace_id, payload_hash, data, hash)
             values (subject, 1, for_tenant, at, 1, born, 'subject.submitted', by_actor, for_queue, null, null, key, correlation, trace, proof,
                     with_data, chained),
-                (subject, 2, for_tenant, at, 2, 'RUNNING', 'lease.claimed', standing.actor, for_queue, lease, standing.worker, null, null, null, null,
+                (subject, 2, for_tenant, began, 2, 'RUNNING', 'lease.claimed', standing.actor, for_queue, lease, standing.worker, null, null, null, null,
                     claimed_with, claimed)),
         leased as (
             insert into tenure.attempt (uid, tenant, subject, queue, worker, incarnation, attempt_number, ttl_seconds, start_revision, slot,
                 shared, lease_status, record_status, start_state, claimed_at, expires_at, started_at, token_hash, action_key)
-            values (lease, for_tenant, subject, q.uid, standing.worker, standing.incarnation, 1, standing.ttl_seconds, 1, 1, false, 'ACTIVE', 'STARTED', born, at,
-                at + make_interval(secs => standing.ttl_seconds), at, standing.token_hash, given ->> 'next_action_key'))
+            values (lease, for_tenant, subject, q.uid, standing.worker, standing.incarnation, 1, standing.ttl_seconds, 1, 1, false, 'ACTIVE', 'STARTED', born, began,
+                began + make_interval(secs => standing.ttl_seconds), began, standing.token_hash, given ->> 'next_action_key'))
         insert into tenure.execution (uid, tenant, created_at, due_at, priority, slots_total, slots_free, max_attempts_override,
             next_queue_key, next_action_key, seq, revision, state, head, deferred, in_run, last_record)
         values (subject, for_tenant, at, (given ->> 'due_at')::timestamptz, coalesce((given ->> 'priority')::smallint, 0), 1, 0,
             (given ->> 'max_attempts_override')::int, for_queue, given ->> 'next_action_key', 2, 2, 'RUNNING', claimed, false,
             stands_for_runnable, lease + 1);
-        message := json_build_array(for_queue, extract(epoch from statement_timestamp()), lease, subject, at, standing.ttl_seconds,
+        message := json_build_array(for_queue, extract(epoch from moment), lease, subject, began, standing.ttl_seconds,
             given ->> 'next_action_key', coalesce((given ->> 'priority')::smallint, 0), template_code, called, reference, with_properties, payload,
             correlation);
         perform pg_notify(standing.channel, case when octet_length(message) < 7900 then message
-            else json_build_array(for_queue, extract(epoch from statement_timestamp()), lease)::text end);
+            else json_build_array(for_queue, extract(epoch from moment), lease)::text end);
         return;
     end if;
     with data as (
         insert into tenure.subject (uid, tenant, template, name, external_ref, properties, payload_ref, submit_key, correlation_id, created_at)
-        values (subject, for_tenant, of_template, called, reference, with_properties, payload, key, correlation, at)),
+        select subject, for_tenant, of_template, called, reference, with_properties, payload, key, correlation, at where not placed),
     told as (
         insert into tenure.fact (thread, seq, tenant, at, revision, state, type, actor, queue_key, idempotency_key, correlation_id, trace_id,
             payload_hash, data, hash)
