@@ -30,68 +30,73 @@ begin
 end
 $$;
 
--- A worker that waits for what is submitted to this queue, with its row locked until the submission ends; null where there is none, or
--- where something is to be taken first. It waits for nobody (docs/decisions/0022): a worker whose row somebody holds is passed over. So is one that has
--- work: its next claim takes many at once. Three at most are looked at, from anywhere in their order, so that many busy ones cost little.
--- The settings that keep its plans are those of submit_one, which alone calls it.
-create function waiting_worker(q queue, at timestamptz) returns standing_claim language plpgsql as $$
+-- A worker that waits for what is submitted to this queue, with its row locked until the submission ends, and how long its lease would hold;
+-- null where there is none, or where something is to be taken first. It waits for nobody (docs/decisions/0022): a worker whose row somebody
+-- holds is passed over. So is one that has work: its next claim takes many at once. Three at most are looked at, from anywhere in their order, so
+-- that many busy ones cost little. The settings that keep its plans are those of submit_one, which alone calls it.
+create function waiting_worker(for_tenant bigint, for_queue text, of_queue bigint, at timestamptz) returns standing_claim language plpgsql as $$
 #variable_conflict use_column
 declare
     start bigint := (random() * 9e18)::bigint;
-    each record;
+    found_spot bigint;
+    seconds int;
     s tenure.standing_claim;
-    w tenure.worker;
 begin
     -- Elsewhere a claim that was withdrawn meanwhile could still be seen.
-    if current_setting('transaction_isolation') <> 'read committed' or not q.enabled or 'READY' <> all (q.eligible_states) then
+    if current_setting('transaction_isolation') <> 'read committed' then
         return null;
     end if;
-    for each in
-        (select x.spot, x.worker from tenure.standing_claim x
-        where x.tenant = q.tenant and x.queue_key = q.queue_key and x.spot >= start order by x.spot limit 3)
-        union all
-        (select x.spot, x.worker from tenure.standing_claim x
-        where x.tenant = q.tenant and x.queue_key = q.queue_key and x.spot < start order by x.spot limit 3)
-        limit 3
-    loop
-        continue when pg_try_advisory_xact_lock_shared(each.spot);  -- nobody listens any more
-        select * into w from tenure.worker x where x.uid = each.worker and (x.tenant = q.tenant) is true for no key update skip locked;
-        continue when not found or w.status <> 'ONLINE' or w.drain_requested
-            or w.heartbeat_at <= at - make_interval(secs => w.heartbeat_ttl_seconds)
-            or (q.manual_only and w.worker_type <> 'HUMAN_SESSION')
-            or not w.capabilities @> q.required_worker_capabilities
-            or (q.site_scope <> '{}' and not w.site_scope && q.site_scope)
-            or (q.platform_scope <> '{}' and not w.platform_scope && q.platform_scope)
-            or (q.assay_scope <> '{}' and not w.assay_scope && q.assay_scope);
-        -- As it is now that nobody else can take anything for this worker, nor the worker withdraw it; and a lease that it holds is looked for
-        -- from the newest on, so that a busy worker's is found at once.
-        select x.* into s from tenure.standing_claim x
-        where x.tenant = q.tenant and x.queue_key = q.queue_key and x.spot = each.spot and x.incarnation = w.incarnation and (
+    -- A lock that can be had shows that nobody listens any more. A lease is looked for from the newest on: a busy worker's is found at once.
+    select x.spot, q.lease_ttl_seconds into found_spot, seconds
+    from (
+        select c.* from (
+            (select x.spot, x.worker, x.incarnation, x.live_after from tenure.standing_claim x
+            where x.tenant = for_tenant and x.queue_key = for_queue and x.spot >= start order by x.spot limit 3)
+            union all
+            (select x.spot, x.worker, x.incarnation, x.live_after from tenure.standing_claim x
+            where x.tenant = for_tenant and x.queue_key = for_queue and x.spot < start order by x.spot limit 3)) c
+        limit 3) x
+    join tenure.worker w on w.uid = x.worker and (w.tenant = for_tenant) is true
+    join tenure.queue q on q.uid = of_queue and q.retired_at is null
+    where not pg_try_advisory_xact_lock_shared(x.spot)
+        and q.enabled and 'READY' = any (q.eligible_states)
+        and w.status = 'ONLINE' and not w.drain_requested and w.incarnation = x.incarnation
+        and w.heartbeat_at > at - make_interval(secs => w.heartbeat_ttl_seconds)
+        and (not q.manual_only or w.worker_type = 'HUMAN_SESSION')
+        and w.capabilities @> q.required_worker_capabilities
+        and (q.site_scope = '{}' or w.site_scope && q.site_scope)
+        and (q.platform_scope = '{}' or w.platform_scope && q.platform_scope)
+        and (q.assay_scope = '{}' or w.assay_scope && q.assay_scope)
+        and (
             select a.uid from tenure.attempt a
             where a.worker = x.worker and (a.worker, a.uid) > (x.worker, x.live_after) and a.lease_status = 'ACTIVE'
-            order by a.worker desc, a.uid desc limit 1) is null;
-        continue when not found;
-        -- What waits already, falls due or has lapsed comes first.
-        if exists (
-                select from tenure.execution x
-                where x.tenant = q.tenant and x.next_queue_key = q.queue_key and x.claimable offset 0)
-            or exists (
-                select from tenure.execution d
-                where d.tenant = q.tenant and d.next_queue_key = q.queue_key and d.deferred and d.eligible_at <= at offset 0)
-            or exists (
-                select from tenure.attempt a where a.queue = q.uid and a.lease_status = 'ACTIVE' and a.expires_at <= at offset 0)
-            or exists (
-                select from tenure.queue former, lateral (
-                    select from tenure.attempt a
-                    where a.queue = former.uid and a.lease_status = 'ACTIVE' and a.expires_at <= at limit 1) a
-                where former.tenant = q.tenant and former.queue_key = q.queue_key and former.retired_at is not null)
-        then
-            return null;
-        end if;
-        s.ttl_seconds := coalesce(s.ttl_seconds, q.lease_ttl_seconds);
-        return s;
-    end loop;
-    return null;
+            order by a.worker desc, a.uid desc limit 1) is null
+    limit 1 for no key update of w skip locked;
+    if found_spot is null then
+        return null;
+    end if;
+    -- As it is now that nobody else can take anything for this worker, nor the worker withdraw it. What waits already, falls due or has lapsed
+    -- comes first.
+    select x.* into s from tenure.standing_claim x
+    where x.tenant = for_tenant and x.queue_key = for_queue and x.spot = found_spot
+        and (
+            select a.uid from tenure.attempt a
+            where a.worker = x.worker and (a.worker, a.uid) > (x.worker, x.live_after) and a.lease_status = 'ACTIVE'
+            order by a.worker desc, a.uid desc limit 1) is null
+        and not exists (
+            select from tenure.execution e where e.tenant = for_tenant and e.next_queue_key = for_queue and e.claimable offset 0)
+        and not exists (
+            select from tenure.execution d
+            where d.tenant = for_tenant and d.next_queue_key = for_queue and d.deferred and d.eligible_at <= at offset 0)
+        and not exists (
+            select from tenure.attempt a where a.queue = of_queue and a.lease_status = 'ACTIVE' and a.expires_at <= at offset 0)
+        and not exists (
+            select from tenure.queue former, lateral (
+                select from tenure.attempt a
+                where a.queue = former.uid and a.lease_status = 'ACTIVE' and a.expires_at <= at limit 1) a
+            where former.tenant = for_tenant and former.queue_key = for_queue and former.retired_at is not null offset 0);
+    s.ttl_seconds := coalesce(s.ttl_seconds, seconds);
+    return s;
 end
 $$;
 
@@ -107,11 +112,11 @@ language plpgsql
 set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set enable_bitmapscan = off set jit = off
 set plan_cache_mode = force_generic_plan as $$
 declare
+    of_queue bigint;
     awaited boolean := false;
     placed boolean := false;
     moment timestamptz;
     began timestamptz;
-    q tenure.queue;
     standing tenure.standing_claim;
     lease bigint;
     chained bytea;
@@ -123,7 +128,8 @@ begin
     at := tenure.now();
     accepted := true;
     if for_queue is not null then
-        select alone and exists (select from tenure.standing_claim s where s.tenant = for_tenant and s.queue_key = for_queue offset 0) into awaited
+        select x.uid, alone and exists (select from tenure.standing_claim s where s.tenant = for_tenant and s.queue_key = for_queue offset 0)
+        into of_queue, awaited
         from tenure.queue x
         where x.tenant = for_tenant and x.queue_key = for_queue and x.retired_at is null and template_code = any (x.subject_template_codes);
         accepted := found;
@@ -144,7 +150,6 @@ begin
     if awaited and notify and born = 'READY'
         and (given ?| array['ready_at', 'slots_total', 'slots_free', 'site', 'platform', 'assay', 'barred_workers', 'barred_principals']) is not true
     then
-        select * into q from tenure.queue x where x.tenant = for_tenant and x.queue_key = for_queue and x.retired_at is null;
         moment := statement_timestamp();
         began := at;
         if key is not null or reference is not null then
@@ -155,7 +160,7 @@ begin
             moment := clock_timestamp();
             began := greatest(at, coalesce(nullif(current_setting('tenure.now', true), '')::timestamptz, clock_timestamp()));
         end if;
-        standing := tenure.waiting_worker(q, began);
+        standing := tenure.waiting_worker(for_tenant, for_queue, of_queue, began);
     end if;
     if standing.worker is not null then
         lease := nextval('tenure.uid');
@@ -176,7 +181,7 @@ begin
         leased as (
             insert into tenure.attempt (uid, tenant, subject, queue, worker, incarnation, attempt_number, ttl_seconds, start_revision, slot,
                 shared, lease_status, record_status, start_state, claimed_at, expires_at, started_at, token_hash, action_key)
-            values (lease, for_tenant, subject, q.uid, standing.worker, standing.incarnation, 1, standing.ttl_seconds, 1, 1, false, 'ACTIVE', 'STARTED', born, began,
+            values (lease, for_tenant, subject, of_queue, standing.worker, standing.incarnation, 1, standing.ttl_seconds, 1, 1, false, 'ACTIVE', 'STARTED', born, began,
                 began + make_interval(secs => standing.ttl_seconds), began, standing.token_hash, given ->> 'next_action_key'))
         insert into tenure.execution (uid, tenant, created_at, due_at, priority, slots_total, slots_free, max_attempts_override,
             next_queue_key, next_action_key, seq, revision, state, head, deferred, in_run, last_record)
