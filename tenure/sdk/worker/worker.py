@@ -227,9 +227,11 @@ class Worker:
         listener.cancel()
         await asyncio.wait([listener], timeout=_PATIENCE)
         if listener.done():
-            with contextlib.suppress(TenureError, TimeoutError):
+            try:
                 async with asyncio.timeout(_PATIENCE):
                     await transport.withdraw()
+            except Exception as error:  # whatever it is, what has begun is still to be finished
+                _log.warning("What was given last could not be asked for: %s Its leases will run out.", error)
 
     async def _retire(self, transport: Transport, reason: str) -> None:
         """Say that it is gone, so that nobody counts on it until its heartbeat is too old. A key that was given stays."""
