@@ -12,6 +12,7 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from tenure import Tenure
 from tenure.engine.actions.claim import told
 from tenure.sdk.worker import standing
+from tenure.sdk.worker.dispatcher import Dispatcher
 from tenure.sdk.worker.standing import Standing
 from tenure.store.operation import Calling
 from tests.waiting import until_async
@@ -139,7 +140,7 @@ async def test_a_worker_that_wants_to_be_asked_claims_for_itself(app):
         assert worker.report()["answered"] == 0
 
 
-async def test_none_is_left_while_looks_at_the_queue_take_long(app):
+async def test_none_is_left_while_looks_at_the_queue_take_long(app, monkeypatch):
     """A submission is not to wade through what some transaction keeps from being cleaned away."""
 
     @app.task(queue="q")
@@ -147,14 +148,25 @@ async def test_none_is_left_while_looks_at_the_queue_take_long(app):
 
     async with working(app, poll_listening=3600, listen_ping=0.1) as worker:
         await waits(worker)
-        dispatcher = worker._parts[0]
         for seconds, left in ((0.5, 0), (0.001, 1)):
-            dispatcher.look_seconds = seconds
+            monkeypatch.setattr(Dispatcher, "look_seconds", Told(seconds), raising=False)
             await until_async(lambda left=left: len(spots(app)) == left)
             answered = worker.report()["answered"]
             made = await asyncio.to_thread(work.submit, 1)
             await until_async(lambda made=made: state(app, made) == "COMPLETED")
             assert worker.report()["answered"] == answered + left
+
+
+class Told:
+    """How long looks take, whatever they do."""
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
+
+    def __get__(self, *_: object) -> float:
+        return self._seconds
+
+    def __set__(self, *_: object) -> None: ...
 
 
 def spots(app: Tenure) -> list[int]:
