@@ -39,6 +39,7 @@ async def test_a_worker_that_waits_is_given_what_is_submitted(app):
         for number in range(1, 6):
             subject = await asyncio.to_thread(work.submit, number)
             await until_async(lambda subject=subject: state(app, subject) == "COMPLETED")
+        await until_async(lambda: worker.report()["completed"] == 5)
         report = worker.report()
     assert (report["answered"], report["hints"], report["completed"]) == (5, 0, 5)
     assert seen == [1, 2, 3, 4, 5]
