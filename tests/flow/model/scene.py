@@ -50,6 +50,8 @@ class RunScene:
     values: dict[str, Any] = field(default_factory=dict)
     results: dict[str, Any] = field(default_factory=dict)
     work: dict[str, Submit | StartChild] = field(default_factory=dict)
+    submitted: set[str] = field(default_factory=set)
+    """All that was ever in ``work``, which a test of recovery empties."""
     timers: dict[str, datetime] = field(default_factory=dict)
     ended: EndRun | None = None
     code_children: list[StartChild] = field(default_factory=list)
@@ -156,7 +158,7 @@ class RunScene:
             return self.values[ref]
         runnable = parse_runnable(name.partition("/")[2])
         assert runnable is not None
-        planned = [key for key in map(parse_runnable, self.work) if key is not None and key.step == runnable.step]
+        planned = [key for key in map(parse_runnable, self.submitted) if key is not None and key.step == runnable.step]
         items = sorted(key.index for key in planned if key.iteration == runnable.iteration and key.index is not None)
         return [self.results.get(str(Runnable(runnable.step, runnable.iteration, index))) for index in items]
 
@@ -167,6 +169,7 @@ class RunScene:
             case Submit() | StartChild():
                 assert str(command.runnable) not in self.work, f"{command.runnable} twice"
                 self.work[str(command.runnable)] = command
+                self.submitted.add(str(command.runnable))
             case SetTimer(key, at):
                 self.timers[key] = at
             case ClearTimer(key):
