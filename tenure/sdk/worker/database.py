@@ -86,7 +86,7 @@ class DatabaseTransport:
         self._reports = Reporting(
             self._reporting, self._beside, self._caller, worker.uid, self.hints.heard.set
         )  # fmt: skip
-        await self._plan(store, tenant)
+        await self._plan(tenant)
         if self._options.standing_claim and not self._options.drain:
             wanted = [key for key in spec.queues if self._options.queue_limits.get(key, 1) > 0]
             self._standing = Standing(
@@ -95,7 +95,7 @@ class DatabaseTransport:
             )  # fmt: skip
         return worker
 
-    async def _plan(self, store: PostgresStore, tenant: int) -> None:
+    async def _plan(self, tenant: int) -> None:
         """Have the hot statements planned, which takes some ten milliseconds each, before anything is claimed.
 
         Where that cannot be now they are planned when they are needed, and behind a pooler each time anyway.
@@ -103,8 +103,8 @@ class DatabaseTransport:
         session = self._keeping.session
         if session is None or not session.prepares:
             return
-        claims = self._claiming.attempt(lambda: store.plan_claims(tenant))
-        completions = self._reporting.attempt(lambda: store.plan_completions(tenant))
+        claims = self._claiming.attempt(lambda: self._store.plan_claims(tenant))
+        completions = self._reporting.attempt(lambda: self._store.plan_completions(tenant))
         for outcome in await asyncio.gather(claims, completions, return_exceptions=True):
             if isinstance(outcome, BaseException) and not isinstance(outcome, StoreUnavailable | SubjectBusy):
                 raise outcome

@@ -49,7 +49,7 @@ class HttpTransport:
         self._line = AsyncLine(address)
         self.hints = Hints()
         self.receiver: Receiver | None = None
-        self._unanswered: tuple[Sequence[ClaimItems], Token] = ((), Token())
+        self._unanswered: Sequence[ClaimItems] = ()
 
     async def enroll(self, spec: WorkerSpec, policies: Sequence[QueuePolicy], workflows: Sequence[Workflow]) -> Worker:
         """See ``Transport.enroll``. To define is an admin's, not a worker's: claims tell of the queues that are missing."""
@@ -77,9 +77,9 @@ class HttpTransport:
     async def seek(self, requests: Sequence[ClaimItems], token: Token, wait: float) -> Taken:
         """See ``Transport.seek``."""
         keyed = [request.model_copy(update={"idempotency_key": secrets.token_urlsafe(16)}) for request in requests]
-        self._unanswered = keyed, token
+        self._unanswered = keyed
         taken = await self._ask(work.claim(keyed, token, wait))
-        self._unanswered = ((), token)
+        self._unanswered = ()
         return taken
 
     async def _ask(self, call: Call[tuple[list[Claimed], float]]) -> Taken:
@@ -92,8 +92,7 @@ class HttpTransport:
         """See ``Transport.orphans``: a claim sent again under its key is answered with what the first one took."""
         items: list[Claimed] = []
         asked_at = time.monotonic()
-        requests, token = self._unanswered
-        for request in requests:
+        for request in self._unanswered:
             delay = _FIRST_DELAY
             while True:
                 try:
@@ -108,7 +107,7 @@ class HttpTransport:
                     items += taken.items
                     asked_at = min(asked_at, taken.asked_at)
                     break
-        self._unanswered = ((), token)
+        self._unanswered = ()
         return Taken(items, asked_at)
 
     async def due_in(self, queue_keys: Sequence[str]) -> float | None:

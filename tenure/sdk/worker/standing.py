@@ -79,6 +79,7 @@ class Standing:
         Where the worker's row is held by somebody's transaction there is none until the next look.
         """
         self._left = self._paused = False
+        await self._read_clock(connection)
         if self._queue_keys:
             token = Token()
             self._claim = StandingClaim(
@@ -93,7 +94,6 @@ class Standing:
         if receiver is None:
             return
         tenant, before_oldest = self._caller.tenant, receiver.before_oldest
-        await self._read_clock(connection)
         try:
             await run_own_async(connection, lambda: self._store.leave_claim(tenant, claim, before_oldest))
         except (TenureError, psycopg.DatabaseError) as error:
