@@ -178,7 +178,8 @@ def live(life: Life, told: Connection) -> None:
     counted.watch()
     with application(life.dsn, lambda: life.now) as app:
         begin(app, life.runs)
-        asyncio.run(Worker(app, drain=True, concurrency=2).serve())
+        # What is swept by the wall clock is none of the appends that each life has.
+        asyncio.run(Worker(app, drain=True, concurrency=2, sweep_interval=3600).serve())
     told.send(counted.seen)
 
 
