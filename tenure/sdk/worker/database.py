@@ -104,8 +104,10 @@ class DatabaseTransport:
         if session is None or not session.prepares:
             return
         claims = self._claiming.attempt(lambda: self._store.plan_claims(tenant))
-        completions = self._reporting.attempt(lambda: self._store.plan_completions(tenant))
-        for outcome in await asyncio.gather(claims, completions, return_exceptions=True):
+        completions = [
+            link.attempt(lambda: self._store.plan_completions(tenant)) for link in (self._reporting, self._beside)
+        ]
+        for outcome in await asyncio.gather(claims, *completions, return_exceptions=True):
             if isinstance(outcome, BaseException) and not isinstance(outcome, StoreUnavailable | SubjectBusy):
                 raise outcome
 

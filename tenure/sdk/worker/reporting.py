@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 import psycopg
 
@@ -32,6 +32,8 @@ from tenure.store.records import Finish
 _log = logging.getLogger("tenure.worker")
 #: Steps of so many runs are finished in one go: enough that starting a statement does not count.
 _RUNS = 100
+#: So many reports or more are written by two connections at once, for the same reason.
+_MANY = 500
 _Finishing = Callable[[Caller, int, Sequence[Finish]], Op[Mapping[int, ActionResult]]]
 
 
@@ -41,7 +43,8 @@ class Reporting:
     def __init__(
         self, link: Link, beside: Link, caller: Caller, worker: int, came_back: Callable[[], None]
     ) -> None:  # fmt: skip
-        """``beside`` is a second connection, for what needs one to be decided while another one writes.
+        """``beside`` is a second connection, for what needs one to be decided while another one writes, and for half of what
+        is much.
 
         ``came_back`` is called where something may be claimable now that was not before.
         """
@@ -59,7 +62,7 @@ class Reporting:
         outcomes: list[Outcome | None] = [None] * len(reports)
         # What a template is made for says which way is likely; what one way leaves is tried the other way.
         likely = [report for held, report in batch if type(report) is Finish and held.item.template != STEP_TEMPLATE]
-        plainly = await self._finish(complete.finish_many, likely)
+        plainly = await self._plainly(likely)
         if len(plainly) == len(reports):
             return outcomes
         followed = await self._follow(
@@ -79,6 +82,19 @@ class Reporting:
         if rest:
             self._came_back()
         return outcomes
+
+    async def _plainly(self, finishes: Sequence[Finish]) -> Collection[int]:
+        """Which leases were completed in the plain way. What is much is split: no other work may be left for the database."""
+        if len(finishes) < _MANY:
+            return await self._finish(complete.finish_many, finishes)
+        half = len(finishes) // 2
+        done = await asyncio.gather(
+            *(
+                self._finish(complete.finish_many, part, link)
+                for part, link in zip((finishes[:half], finishes[half:]), self._lanes, strict=True)
+            )
+        )
+        return set().union(*done)
 
     async def _follow(self, waiting: list[list[Finish]]) -> Mapping[int, ActionResult]:
         """Finish steps of runs, portion by portion: one is decided on while the database writes another."""

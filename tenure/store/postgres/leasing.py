@@ -46,7 +46,7 @@ class Leasing(Registry):
         if unknown:
             templates = yield from self.templates(tenant)
             self._codes |= {t.uid: t.code for t in templates.values()}
-        return gate, [_claimed(row, request, self._codes) for row in taken if row[5] is not None]
+        return gate, _all_claimed(taken, request, self._codes) if taken[0][5] is not None else []
 
     def plan_claims(self, tenant: int) -> Op[None]:
         """Have a connection plan its claims while nobody waits for them: one of nobody takes nothing.
@@ -232,12 +232,14 @@ class Completed(Mapping[int, ActionResult]):
 
     def __init__(self, rows: Sequence[Sequence[Any]], worker: int) -> None:
         self._rows = {row[0]: row for row in rows}
+        self._at = self._rows.pop(None, [None] * 5)[4]
+        """When, where that is told of all of them at once."""
         self._worker = worker
 
     def __getitem__(self, lease: int) -> ActionResult:
         _, uid, revision, seq, now, queue_key = self._rows[lease]
         return ActionResult(
-            _COMPLETED, ft.COMPLETED, uid, State.COMPLETED, revision, seq, now, queue_key, lease, self._worker
+            _COMPLETED, ft.COMPLETED, uid, State.COMPLETED, revision, seq, now or self._at, queue_key, lease, self._worker
         )
 
     def __contains__(self, lease: object) -> bool:
@@ -253,11 +255,20 @@ class Completed(Mapping[int, ActionResult]):
 _COMPLETED = REGISTRY[ft.COMPLETED].action
 
 
-def _claimed(row: Sequence[Any], request: ClaimItems, codes: dict[int, str]) -> Claimed:
-    (_, _, _, now, ttl, lease, subject, number, state, revision, seq, slot, action_key, rank, due, eligible, created,
-     template, name, external_ref, properties, payload_ref, correlation_id) = row  # fmt: skip
-    return Claimed(
-        lease, subject, request.queue_key, request.worker, number, _STATES[state], revision, seq, slot, now,
-        now + timedelta(seconds=ttl), ttl, request.start, codes[template], name, external_ref, action_key, -rank,
-        from_json(properties), payload_ref, correlation_id, (rank, due or LATEST, eligible, created, subject),
-    )  # fmt: skip
+def _all_claimed(taken: Sequence[Sequence[Any]], request: ClaimItems, codes: dict[int, str]) -> list[Claimed]:
+    # Of many that were taken at one moment the last row alone tells when, and where in the queue that was.
+    *_, (_, _, _, at, ttl, _, last, _, _, _, _, _, _, rank, due, eligible, created, *_) = taken
+    term = timedelta(seconds=ttl)
+    until = at + term
+    queue_key, worker, started = request.queue_key, request.worker, request.start
+    items = [
+        Claimed(
+            lease, subject, queue_key, worker, number, _STATES[state], revision, seq, slot, now or at,
+            now + term if now else until, ttl, started, codes[template], name, external_ref, action_key, -rank,
+            from_json(properties), payload_ref, correlation_id,
+        )
+        for (_, _, _, now, _, lease, subject, number, state, revision, seq, slot, action_key, rank, _, _, _,
+             template, name, external_ref, properties, payload_ref, correlation_id) in taken
+    ]  # fmt: skip
+    items[-1].order = (rank, due or LATEST, eligible, created, last)
+    return items

@@ -31,4 +31,7 @@ ended as (
     set lease_status = 'COMPLETED', record_status = 'SUCCEEDED', ended_at = m.now, end_state = 'COMPLETED', end_revision = m.revision,
         result = m.result, result_ref = m.result_ref
     from moved m where a.uid = any (array[m.lease]))
-select lease, uid, revision, seq, now, next_queue_key from moved
+-- When, for all of them; then each.
+select null::bigint as lease, null::bigint as uid, null::int as revision, null::int as seq, now, null::text as next_queue_key from clock
+union all
+select lease, uid, revision, seq, null, next_queue_key from moved
