@@ -5,17 +5,19 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, get_origin, get_type_hints
+from typing import Annotated, Any, cast, get_origin, get_type_hints
 
 import psycopg
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, create_model
 from pydantic.errors import PydanticUserError
 from pydantic_core import PydanticSerializationError
+from typing_extensions import NotRequired, TypedDict
 
 from tenure.model.errors import InvalidPayload, InvalidRequest
 from tenure.sdk.job import Job
 
 _OWN = frozenset({"tx"})
+_STRICT = ConfigDict(extra="forbid")
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,8 +30,9 @@ class Signature:
     transaction_parameter: str | None
     """The one that takes a psycopg connection, whose transaction the job's completion is part of."""
     model: type[BaseModel]
-    names: Sequence[str]
-    """The arguments in order; the model's own fields are numbered, so that any name will do for an argument."""
+    """Its fields are numbered, so that any name will do for an argument."""
+    call: TypeAdapter[dict[str, Any]]
+    """The same as a plain dict, which takes a seventh of the time to make."""
     returns: TypeAdapter[Any]
 
     def properties(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
@@ -43,10 +46,9 @@ class Signature:
     def arguments(self, properties: Mapping[str, Any]) -> dict[str, Any]:
         """The arguments to call the function with."""
         try:
-            values = self.model.__pydantic_validator__.validate_python(properties).__dict__
+            return self.call.validator.validate_python(properties)  # type: ignore[no-any-return]
         except ValidationError as error:
             raise self._misfit(error) from None
-        return dict(zip(self.names, values.values(), strict=True))
 
     def result(self, value: Any) -> Any:
         """What the function returned, as JSON-ready data."""
@@ -81,8 +83,8 @@ def signature_of(function: Callable[..., Any], key: str) -> Signature:
         ) from error
     parameters = inspect.signature(function)
     job_parameter = transaction_parameter = None
-    names: list[str] = []
     fields: dict[str, Any] = {}
+    items: dict[str, Any] = {}
     for name, parameter in parameters.parameters.items():
         hint = hints.get(name, Any)
         if hint is Job:
@@ -103,18 +105,22 @@ def signature_of(function: Callable[..., Any], key: str) -> Signature:
                 f"Task {key!r} takes {name!r}, which submit() takes for itself.", "Give the parameter another name."
             )
         else:
-            default = ... if parameter.default is parameter.empty else parameter.default
-            fields[f"argument_{len(names)}"] = (hint, Field(default, alias=name))
-            names.append(name)
+            required = parameter.default is parameter.empty
+            field = Field(... if required else parameter.default, alias=name)
+            fields[f"argument_{len(fields)}"] = (hint, field)
+            items[name] = Annotated[hint, field] if required else NotRequired[Annotated[hint, field]]
     left = [p for name, p in parameters.parameters.items() if name not in (job_parameter, transaction_parameter)]
     try:
-        model: type[BaseModel] = create_model(f"{key}.arguments", __config__=ConfigDict(extra="forbid"), **fields)
+        model: type[BaseModel] = create_model(f"{key}.arguments", __config__=_STRICT, **fields)
+        call = cast("Any", TypedDict)(f"{key}.arguments", items)
+        call.__pydantic_config__ = _STRICT
+        called: TypeAdapter[dict[str, Any]] = TypeAdapter(call)
     except PydanticUserError as error:
         raise InvalidRequest(
             f"Task {key!r} takes what cannot be kept as JSON: {error.message}.", "Take plain data or pydantic models."
         ) from error
     return Signature(
-        key, parameters.replace(parameters=left), job_parameter, transaction_parameter, model, names, _returns(hints)
+        key, parameters.replace(parameters=left), job_parameter, transaction_parameter, model, called, _returns(hints)
     )
 
 

@@ -84,7 +84,7 @@ class DatabaseTransport:
         self._worker = worker
         self._caller = caller.acting_as(f"worker:{euid.format_euid(euid.WORKER, worker.uid)}")
         self._reports = Reporting(
-            self._reporting, self._beside, self._caller, worker.uid, self.hints.heard.set
+            self._reporting, self._beside, self._caller, worker.uid, self.hints.heard.set, lambda: self._claiming.busy
         )  # fmt: skip
         await self._plan(tenant)
         if self._options.standing_claim and not self._options.drain:

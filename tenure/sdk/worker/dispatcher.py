@@ -227,7 +227,7 @@ class Dispatcher:
             return False
         self.claims += 1
         self.claimed += len(taken.items)
-        self._taken.extend([self._holding.add(item, token, taken.asked_at) for item in taken.items])
+        self._taken.extend(self._holding.add(taken.items, token, taken.asked_at))
         return len(taken.items) > 0
 
     async def _refresh(self) -> None:

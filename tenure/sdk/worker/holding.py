@@ -63,14 +63,18 @@ class Holding:
     def __len__(self) -> int:
         return len(self._held)
 
-    def add(self, item: Claimed, token: Token, asked_at: float) -> Held:
-        """Note a lease that was asked for at ``asked_at`` (monotonic): it holds at least its ttl from then on."""
-        job = Job(item, asked_at + item.ttl_seconds, token)
-        held = Held(item, token, job, renew_at=asked_at + item.ttl_seconds / 3, asked_at=asked_at)
-        self.newest = max(self.newest, item.lease)
-        self._held[item.lease] = held
-        self.by_queue[item.queue_key] += 1
-        return held
+    def add(self, items: Sequence[Claimed], token: Token, asked_at: float) -> list[Held]:
+        """Note leases that were asked for at ``asked_at`` (monotonic): each holds at least its ttl from then on."""
+        added = [
+            Held(
+                item, token, Job(item, asked_at + item.ttl_seconds, token), asked_at + item.ttl_seconds / 3, asked_at
+            )
+            for item in items
+        ]
+        self._held.update({held.item.lease: held for held in added})
+        self.newest = max([self.newest, *(item.lease for item in items)])
+        self.by_queue.update(item.queue_key for item in items)
+        return added
 
     def drop(self, held: Held) -> None:
         """Let go of a lease: it was reported, released or lost."""

@@ -52,6 +52,11 @@ class Link:
         return self._connection
 
     @property
+    def busy(self) -> bool:
+        """Whether something is under way on it."""
+        return self._lock.locked()
+
+    @property
     def backend(self) -> int | None:
         """The process id of the open connection's backend."""
         connection = self._connection

@@ -41,13 +41,16 @@ class Reporting:
     """A report that could not be sent is sent again: its lease is its key."""
 
     def __init__(
-        self, link: Link, beside: Link, caller: Caller, worker: int, came_back: Callable[[], None]
+        self, link: Link, beside: Link, caller: Caller, worker: int, came_back: Callable[[], None],
+        claiming: Callable[[], bool],
     ) -> None:  # fmt: skip
         """``beside`` is a second connection, for what needs one to be decided while another one writes, and for half of what
         is much.
 
-        ``came_back`` is called where something may be claimable now that was not before.
+        ``came_back`` is called where something may be claimable now that was not before. ``claiming`` tells whether a claim
+        is under way.
         """
+        self._claiming = claiming
         self._came_back = came_back
         self._link = link
         self._lanes = (link, beside)
@@ -84,8 +87,10 @@ class Reporting:
         return outcomes
 
     async def _plainly(self, finishes: Sequence[Finish]) -> Collection[int]:
-        """Which leases were completed in the plain way. What is much is split: no other work may be left for the database."""
-        if len(finishes) < _MANY:
+        """Which leases were completed in the plain way. What is much is split where the database has nothing else to do
+        for this worker, as at the end of a drain.
+        """
+        if len(finishes) < _MANY or self._claiming():
             return await self._finish(complete.finish_many, finishes)
         half = len(finishes) // 2
         done = await asyncio.gather(

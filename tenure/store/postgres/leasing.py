@@ -41,12 +41,14 @@ class Leasing(Registry):
         taken = yield from self._take(_claim_params(tenant, request, actor, hint, past_gate=past_gate))
         if not taken:
             return Gate(allowed=False), []
-        gate = Gate(allowed=taken[0][0], due=taken[0][1], lapsed=taken[0][2])
-        unknown = {row[17] for row in taken if row[5] is not None} - self._codes.keys()
+        gate = Gate(allowed=taken[-1][0], due=bool(taken[-1][1]), lapsed=bool(taken[-1][2]))
+        if taken[-1][5] is None:
+            return gate, []
+        unknown = {row[17] for row in taken} - self._codes.keys()
         if unknown:
             templates = yield from self.templates(tenant)
             self._codes |= {t.uid: t.code for t in templates.values()}
-        return gate, _all_claimed(taken, request, self._codes) if taken[0][5] is not None else []
+        return gate, _all_claimed(taken, request, self._codes)
 
     def plan_claims(self, tenant: int) -> Op[None]:
         """Have a connection plan its claims while nobody waits for them: one of nobody takes nothing.
@@ -256,14 +258,15 @@ _COMPLETED = REGISTRY[ft.COMPLETED].action
 
 
 def _all_claimed(taken: Sequence[Sequence[Any]], request: ClaimItems, codes: dict[int, str]) -> list[Claimed]:
-    # Of many that were taken at one moment the last row alone tells when, and where in the queue that was.
+    # Of many that were taken at one moment the last row alone tells when, and where in the queue that was; a state that is
+    # not told is the one that all of them are in.
     *_, (_, _, _, at, ttl, _, last, _, _, _, _, _, _, rank, due, eligible, created, *_) = taken
     term = timedelta(seconds=ttl)
     until = at + term
     queue_key, worker, started = request.queue_key, request.worker, request.start
     items = [
         Claimed(
-            lease, subject, queue_key, worker, number, _STATES[state], revision, seq, slot, now or at,
+            lease, subject, queue_key, worker, number, _STATES[state] if state else State.RUNNING, revision, seq, slot, now or at,
             now + term if now else until, ttl, started, codes[template], name, external_ref, action_key, -rank,
             from_json(properties), payload_ref, correlation_id,
         )

@@ -99,8 +99,10 @@ moved as (
 told_of_slots as (
     -- Whoever looked at the same moment found it locked, and would not look again for a while.
     select pg_notify('tenure_work', t.tenant || ' ' || t.next_queue_key) from taken t where t.slots_free > 1 limit 1)
--- Times are told with the last row alone: reading one costs whoever asked as much as ten numbers.
-select g.fits and g.room > 0 as allowed, g.due, g.lapsed, h.told_at as now, g.ttl, h.lease, h.uid, h.attempt_count + 1 as attempt_number, h.after::text as state,
+-- What holds for all of them is told with the last row alone, as its place in the queue is: reading a time costs whoever asked as much as ten numbers.
+select case when h.told_at is not null or h.lease is null then g.fits and g.room > 0 end as allowed, case when h.lease is null then g.due end as due,
+    case when h.lease is null then g.lapsed end as lapsed, h.told_at as now, case when h.told_at is not null then g.ttl end as ttl,
+    h.lease, h.uid, h.attempt_count + 1 as attempt_number, case when h.after <> 'RUNNING' then h.after::text end as state,
     h.revision_after, h.seq + 1 as seq, h.slot, h.next_action_key, -h.priority as rank, case when h.told_at is not null then h.due_at end as due_at,
     case when h.told_at is not null then h.eligible_at end as eligible_at, case when h.told_at is not null then h.created_at end as created_at,
     s.template, s.name, s.external_ref, s.properties::text, s.payload_ref, s.correlation_id
