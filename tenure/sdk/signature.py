@@ -5,13 +5,13 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, cast, get_origin, get_type_hints
+from typing import Annotated, Any, NotRequired, cast, get_origin, get_type_hints
 
 import psycopg
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, create_model
 from pydantic.errors import PydanticUserError
 from pydantic_core import PydanticSerializationError
-from typing_extensions import NotRequired, TypedDict
+from typing_extensions import TypedDict
 
 from tenure.model.errors import InvalidPayload, InvalidRequest
 from tenure.sdk.job import Job

@@ -63,6 +63,22 @@ def test_arguments_come_back_as_the_signature_has_them(tasks):
     assert pack.arguments(properties) == given | {"more": None}
 
 
+def test_an_argument_that_is_missing_has_the_default_of_the_signature(tasks):
+    @tasks.task()
+    def fill(
+        size: Annotated[int, Field(alias="width", gt=0)],
+        more: Annotated[list[int], Field(default=[1])] = [],  # noqa: B006
+    ) -> None: ...
+
+    assert fill.arguments({"size": "3"}) == {"size": 3, "more": []}
+    fill.arguments({"size": 3})["more"].append(4)
+    assert fill.arguments({"size": 3}) == {"size": 3, "more": []}
+    with pytest.raises(InvalidPayload, match="size: Field required"):
+        fill.arguments({})
+    with pytest.raises(InvalidPayload, match="width: Extra inputs are not permitted"):
+        fill.arguments({"size": 3, "width": 3})
+
+
 def test_any_name_will_do_for_an_argument(tasks):
     @tasks.task()
     def odd(self: int, json: int, model_config: int, model_dump: int, copy: int, _hidden: int, args: int) -> None: ...

@@ -66,9 +66,7 @@ class Holding:
     def add(self, items: Sequence[Claimed], token: Token, asked_at: float) -> list[Held]:
         """Note leases that were asked for at ``asked_at`` (monotonic): each holds at least its ttl from then on."""
         added = [
-            Held(
-                item, token, Job(item, asked_at + item.ttl_seconds, token), asked_at + item.ttl_seconds / 3, asked_at
-            )
+            Held(item, token, Job(item, asked_at + item.ttl_seconds, token), asked_at + item.ttl_seconds / 3, asked_at)
             for item in items
         ]
         self._held.update({held.item.lease: held for held in added})

@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import Any
 
 import psycopg
+from psycopg.pq import Format
 from psycopg.rows import TupleRow, tuple_row
 
 _LONG = 1.0
@@ -42,11 +43,13 @@ class OwnConnection(psycopg.Connection[Any]):
     """When it was last looked at by ``in_doubt`` (monotonic seconds)."""
 
     @cached_property
-    def hot(self) -> psycopg.Cursor[TupleRow]:
+    def hot(self) -> psycopg.RawCursor[TupleRow]:
         """The cursor of all hot statements, one after the other: a new one each time would find out anew how to read and
-        write every column.
+        write every column. It takes them with their parameters numbered.
         """
-        return self.cursor(binary=True, row_factory=tuple_row)
+        cursor = psycopg.RawCursor(self, row_factory=tuple_row)
+        cursor.format = Format.BINARY
+        return cursor
 
     @cached_property
     def watch(self) -> select.poll:
@@ -62,9 +65,11 @@ class OwnAsyncConnection(psycopg.AsyncConnection[Any]):
     """As of ``OwnConnection``."""
 
     @cached_property
-    def hot(self) -> psycopg.AsyncCursor[TupleRow]:
+    def hot(self) -> psycopg.AsyncRawCursor[TupleRow]:
         """As of ``OwnConnection``."""
-        return self.cursor(binary=True, row_factory=tuple_row)
+        cursor = psycopg.AsyncRawCursor(self, row_factory=tuple_row)
+        cursor.format = Format.BINARY
+        return cursor
 
     @cached_property
     def watch(self) -> select.poll:

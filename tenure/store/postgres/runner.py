@@ -7,7 +7,7 @@ caller does commits or fails as one with what Tenure does.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AbstractContextManager, nullcontext, suppress
 from typing import Any, TypeVar
 
@@ -19,10 +19,11 @@ from psycopg.rows import dict_row, tuple_row
 from tenure.model.errors import SchemaChanged
 from tenure.store.operation import Ahead, Alone, Begin, Calling, Commit, Landing, Op, Rollback, Statement, Step
 from tenure.store.postgres.own_connection import OwnAsyncConnection, OwnConnection
-from tenure.store.postgres.statements import text
+from tenure.store.postgres.statements import numbered, text
 from tenure.store.postgres.translation import outdated, transient, translated
 
 T = TypeVar("T")
+Params = Sequence[Any] | Mapping[str, Any]
 _TRIES = 5
 
 
@@ -112,7 +113,7 @@ class _Sending:
     __slots__ = ("_connection", "_flight", "_frames", "_hot", "_prepare")
 
     def __init__(
-        self, connection: psycopg.Connection[Any], prepare: bool, hot: psycopg.Cursor[Any] | None = None
+        self, connection: psycopg.Connection[Any], prepare: bool, hot: psycopg.RawCursor[Any] | None = None
     ) -> None:
         self._connection = connection
         self._prepare = prepare
@@ -140,16 +141,19 @@ class _Sending:
         return None
 
     def _rows(self, statement: Statement) -> Sequence[Any]:
-        hot = self._hot if statement.plain else None
-        cursor = hot if hot is not None else _cursor(self._connection, statement)
+        cursor: psycopg.Cursor[Any]
+        if statement.plain and self._hot is not None:
+            cursor, (sql, params) = self._hot, _numbered(statement)
+        else:
+            cursor, (sql, params) = _cursor(self._connection, statement), _named(statement)
         try:
-            cursor.execute(text(statement.name), statement.params, prepare=self._prepare)
+            cursor.execute(sql, params, prepare=self._prepare)
         except pg.FeatureNotSupported as error:
             if not (outdated(error) and _idle(self._connection)):
                 raise
             # It did nothing, and what the operation has done before it must not be done twice.
             forget_statements(self._connection)
-            cursor.execute(text(statement.name), statement.params, prepare=self._prepare)
+            cursor.execute(sql, params, prepare=self._prepare)
         if cursor.pgresult is None:  # the caller's connection is in a pipeline of its own
             with self._connection.pipeline() as theirs:
                 theirs.sync()
@@ -180,7 +184,7 @@ class _AsyncSending:
     __slots__ = ("_connection", "_flight", "_frames", "_hot", "_prepare")
 
     def __init__(
-        self, connection: psycopg.AsyncConnection[Any], prepare: bool, hot: psycopg.AsyncCursor[Any] | None = None
+        self, connection: psycopg.AsyncConnection[Any], prepare: bool, hot: psycopg.AsyncRawCursor[Any] | None = None
     ) -> None:
         self._connection = connection
         self._prepare = prepare
@@ -208,15 +212,18 @@ class _AsyncSending:
         return None
 
     async def _rows(self, statement: Statement) -> Sequence[Any]:
-        hot = self._hot if statement.plain else None
-        cursor = hot if hot is not None else _async_cursor(self._connection, statement)
+        cursor: psycopg.AsyncCursor[Any]
+        if statement.plain and self._hot is not None:
+            cursor, (sql, params) = self._hot, _numbered(statement)
+        else:
+            cursor, (sql, params) = _async_cursor(self._connection, statement), _named(statement)
         try:
-            await cursor.execute(text(statement.name), statement.params, prepare=self._prepare)
+            await cursor.execute(sql, params, prepare=self._prepare)
         except pg.FeatureNotSupported as error:
             if not (outdated(error) and _idle(self._connection)):
                 raise
             await forget_statements_async(self._connection)
-            await cursor.execute(text(statement.name), statement.params, prepare=self._prepare)
+            await cursor.execute(sql, params, prepare=self._prepare)
         if cursor.pgresult is None:
             async with self._connection.pipeline() as theirs:
                 await theirs.sync()
@@ -303,6 +310,15 @@ def _cursor(connection: psycopg.Connection[Any], statement: Statement) -> psycop
 
 def _async_cursor(connection: psycopg.AsyncConnection[Any], statement: Statement) -> psycopg.AsyncCursor[Any]:
     return connection.cursor(binary=True, row_factory=tuple_row if statement.plain else dict_row)
+
+
+def _numbered(statement: Statement) -> tuple[str, Params]:
+    sql, names = numbered(statement.name)
+    return sql, [statement.params[name] for name in names]
+
+
+def _named(statement: Statement) -> tuple[str, Params]:
+    return text(statement.name), statement.params
 
 
 def _has_rows(cursor: psycopg.Cursor[Any] | psycopg.AsyncCursor[Any]) -> bool:
