@@ -7,6 +7,7 @@ import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from tenure.engine.acting import Outcome
 from tenure.engine.tracing import span
 from tenure.model.errors import (
     Forbidden,
@@ -75,7 +76,7 @@ class Acknowledger:
         """Count what completed itself, in a transaction of its own."""
         held.reported = True
         self.tally.completed += 1
-        self._holding.drop(held)
+        self._holding.drop([held])
         self._came_back()
 
     async def run(self) -> None:
@@ -102,14 +103,11 @@ class Acknowledger:
                 outcomes = await self._transport.report(batch)
         else:
             outcomes = await self._transport.report(batch)
-        came_back = False
+        done, came_back = [], False
         for (held, report), outcome in zip(batch, outcomes, strict=True):
-            if isinstance(outcome, SubjectBusy):
-                self._put_aside(held, report)
+            if outcome is not None and self._kept_back(held, report, outcome):
                 continue
-            if isinstance(outcome, TenureError):
-                self._refused(held, report, outcome)
-                continue
+            done.append(held)
             match report:
                 case Finish():
                     self.tally.completed += 1
@@ -126,10 +124,20 @@ class Acknowledger:
                     self.tally.released += 1
                 case DispatchExternal():
                     self.tally.dispatched += 1
-            self._holding.drop(held)
+        self._holding.drop(done)
         if came_back:
             # It may be due again, here, sooner than the dispatcher would look.
             self._came_back()
+
+    def _kept_back(self, held: Held, report: Report, outcome: Outcome) -> bool:
+        """See to a report that could not be written as it is; False where it was written."""
+        if isinstance(outcome, SubjectBusy):
+            self._put_aside(held, report)
+            return True
+        if isinstance(outcome, TenureError):
+            self._refused(held, report, outcome)
+            return True
+        return False
 
     def _put_aside(self, held: Held, report: Report) -> None:
         """Send it again in a moment, by itself: the next batch shall not have to wait for it."""
@@ -150,7 +158,7 @@ class Acknowledger:
         self.tally.refused += 1
         _log.warning("%s: the report was refused (%s).", held.job.lease, error.code)
         held.job.told_lost = True
-        self._holding.drop(held)
+        self._holding.drop([held])
 
     def _failure(self, report: Report, error: TenureError) -> FailExecution:
         return FailExecution(

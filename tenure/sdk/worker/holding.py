@@ -74,11 +74,12 @@ class Holding:
         self.by_queue.update(item.queue_key for item in items)
         return added
 
-    def drop(self, held: Held) -> None:
-        """Let go of a lease: it was reported, released or lost."""
-        if self._held.pop(held.item.lease, None) is not None:
-            self.by_queue[held.item.queue_key] -= 1
-            self.freed.set()
+    def drop(self, helds: Sequence[Held]) -> None:
+        """Let go of leases: they were reported, released or lost."""
+        for held in helds:
+            if self._held.pop(held.item.lease, None) is not None:
+                self.by_queue[held.item.queue_key] -= 1
+                self.freed.set()
 
     def lose(self, held: Held) -> None:
         """Tell the handler that its lease is lost, and stop it where that is possible."""
@@ -91,7 +92,7 @@ class Holding:
     def forget(self, held: Held) -> None:
         """Drop a lease that is lost; nothing of it will be reported."""
         held.job.told_lost = True
-        self.drop(held)
+        self.drop([held])
 
     def due_for_renewal(self) -> list[Held]:
         """Those a third of whose ttl has passed."""
