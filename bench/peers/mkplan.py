@@ -3,7 +3,7 @@ so that the ratio to the limit is taken over the same half minute of a shared ma
 import json, sys
 r = int(sys.argv[1]) if __name__ == "__main__" else 1
 BEST = {"procrastinate": {"concurrency": 10, "pool": 10}, "pgqueuer": {"batch": 1000}, "oban": {"limit": 500, "pool": 10},
-        "chancy": {"concurrency": 1000}, "dbos": {"poll": 0.1}, "absurd": {"concurrency": 1000}, "tenure": {"batch": 1000, "concurrency": 1500, "prefetch": 1500}}
+        "chancy": {"concurrency": 1000}, "dbos": {"poll": 0.1}, "absurd": {"concurrency": 1000}, "tenure": {"batch": 2500, "concurrency": 2500, "prefetch": 2500}}
 N = {"procrastinate": 1500, "pgqueuer": 10000, "oban": 5000, "chancy": 5000, "dbos": 4000, "absurd": 3000, "tenure": 10000}
 ENQ = {"dbos": {"bulk": "sql"}, "absurd": {"bulk": "sql"}}
 P = []
