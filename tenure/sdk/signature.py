@@ -83,8 +83,7 @@ def signature_of(function: Callable[..., Any], key: str) -> Signature:
         ) from error
     parameters = inspect.signature(function)
     job_parameter = transaction_parameter = None
-    fields: dict[str, Any] = {}
-    items: dict[str, Any] = {}
+    arguments: dict[str, tuple[Any, Any]] = {}
     for name, parameter in parameters.parameters.items():
         hint = hints.get(name, Any)
         if hint is Job:
@@ -105,23 +104,39 @@ def signature_of(function: Callable[..., Any], key: str) -> Signature:
                 f"Task {key!r} takes {name!r}, which submit() takes for itself.", "Give the parameter another name."
             )
         else:
-            required = parameter.default is parameter.empty
-            field = Field(... if required else parameter.default, alias=name)
-            fields[f"argument_{len(fields)}"] = (hint, field)
-            items[name] = Annotated[hint, field] if required else NotRequired[Annotated[hint, field]]
+            arguments[name] = (hint, ... if parameter.default is parameter.empty else parameter.default)
     left = [p for name, p in parameters.parameters.items() if name not in (job_parameter, transaction_parameter)]
+    model, call = _forms(key, arguments)
+    return Signature(
+        key, parameters.replace(parameters=left), job_parameter, transaction_parameter, model, call, _returns(hints)
+    )
+
+
+def _forms(
+    key: str, arguments: Mapping[str, tuple[Any, Any]]
+) -> tuple[type[BaseModel], TypeAdapter[dict[str, Any]]]:  # fmt: skip
+    """The arguments of a task, each with its type and default (``...`` where it has none), as a model and as a dict."""
+
+    def field(name: str) -> Any:
+        # Each form has its own: some versions of pydantic add to the field that a model is made with.
+        return Field(arguments[name][1], alias=name)
+
     try:
+        fields: dict[str, Any] = {
+            f"argument_{number}": (arguments[name][0], field(name)) for number, name in enumerate(arguments)
+        }
         model: type[BaseModel] = create_model(f"{key}.arguments", __config__=_STRICT, **fields)
-        call = cast("Any", TypedDict)(f"{key}.arguments", items)
+        items = {name: Annotated[hint, field(name)] for name, (hint, _) in arguments.items()}
+        call = cast("Any", TypedDict)(
+            f"{key}.arguments",
+            {name: item if arguments[name][1] is ... else NotRequired[item] for name, item in items.items()},
+        )
         call.__pydantic_config__ = _STRICT
-        called: TypeAdapter[dict[str, Any]] = TypeAdapter(call)
+        return model, TypeAdapter(call)
     except PydanticUserError as error:
         raise InvalidRequest(
             f"Task {key!r} takes what cannot be kept as JSON: {error.message}.", "Take plain data or pydantic models."
         ) from error
-    return Signature(
-        key, parameters.replace(parameters=left), job_parameter, transaction_parameter, model, called, _returns(hints)
-    )
 
 
 def _returns(hints: Mapping[str, Any]) -> TypeAdapter[Any]:

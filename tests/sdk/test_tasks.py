@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import pytest
-from pydantic import BaseModel, Field
+from pydantic import AfterValidator, BaseModel, BeforeValidator, Field
 
 from tenure import Job, Tenure
 from tenure.model.errors import AlreadyExists, InvalidPayload, InvalidRequest
@@ -77,6 +77,22 @@ def test_an_argument_that_is_missing_has_the_default_of_the_signature(tasks):
         fill.arguments({})
     with pytest.raises(InvalidPayload, match="width: Extra inputs are not permitted"):
         fill.arguments({"size": 3, "width": 3})
+
+
+def test_a_validator_of_an_argument_runs_once(tasks):
+    @tasks.task()
+    def step(n: Annotated[int, BeforeValidator(lambda n: n + 1), AfterValidator(lambda n: n * 10)]) -> None: ...
+
+    assert step.arguments({"n": 1}) == {"n": 20}
+
+
+@pytest.mark.parametrize("annotation", [(int, str), 3])
+def test_what_is_no_type_is_refused(tasks, annotation):
+    def odd(x): ...
+
+    odd.__annotations__ = {"x": annotation}
+    with pytest.raises(InvalidRequest):
+        tasks.task()(odd)
 
 
 def test_any_name_will_do_for_an_argument(tasks):

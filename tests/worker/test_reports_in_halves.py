@@ -46,9 +46,10 @@ class Held:
         ]
 
     @asynccontextmanager
-    async def reporting(self, *, claiming: bool) -> AsyncIterator[Reporting]:
-        """What sends them, over two connections of its own."""
-        links = [Link(self.app.settings.dsn, name) for name in ("one", "other")]
+    async def reporting(self, *, claiming: bool, beside: str | None = None) -> AsyncIterator[Reporting]:
+        """What sends them, over two connections of its own; the one beside may lead elsewhere."""
+        dsn = self.app.settings.dsn
+        links = [Link(dsn, "one"), Link(beside or dsn, "other")]
         yield Reporting(*links, self.app.caller, self.worker.uid, lambda: None, lambda: claiming)
         for link in links:
             await link.close()
@@ -98,3 +99,10 @@ async def test_one_that_is_refused_keeps_no_other_back(held):
     assert [n for n, outcome in enumerate(outcomes) if outcome is not None] == [7]
     assert isinstance(outcomes[7], Forbidden)
     assert sum(held.transactions()) == MANY - 1
+
+
+async def test_without_a_second_connection_one_writes_them_all(held):
+    async with held.reporting(claiming=False, beside="host=127.0.0.1 port=1 dbname=nowhere") as reporting:
+        assert await reporting.send(held.batch()) == [None] * MANY
+
+    assert held.transactions() == [MANY // 2, MANY // 2]

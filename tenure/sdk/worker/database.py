@@ -29,7 +29,7 @@ from tenure.sdk.worker.holding import Held
 from tenure.sdk.worker.link import Link
 from tenure.sdk.worker.listener import Listener
 from tenure.sdk.worker.options import WorkerOptions
-from tenure.sdk.worker.reporting import Reporting
+from tenure.sdk.worker.reporting import MANY, Reporting
 from tenure.sdk.worker.standing import Standing
 from tenure.sdk.worker.transacting import Transacting
 from tenure.sdk.worker.transport import Hints, Receiver, Renewed, Report, Served, Taken
@@ -104,9 +104,10 @@ class DatabaseTransport:
         if session is None or not session.prepares:
             return
         claims = self._claiming.attempt(lambda: self._store.plan_claims(tenant))
-        completions = [
-            link.attempt(lambda: self._store.plan_completions(tenant)) for link in (self._reporting, self._beside)
-        ]
+        links = [self._reporting]
+        if self._options.concurrency + self._options.prefetch >= MANY:
+            links.append(self._beside)
+        completions = [link.attempt(lambda: self._store.plan_completions(tenant)) for link in links]
         for outcome in await asyncio.gather(claims, *completions, return_exceptions=True):
             if isinstance(outcome, BaseException) and not isinstance(outcome, StoreUnavailable | SubjectBusy):
                 raise outcome

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import TypeVar
 
 import psycopg
 
@@ -12,7 +13,7 @@ from tenure.engine.acting import Outcome, act
 from tenure.engine.actions import complete, defer, dispatch, fail, release
 from tenure.engine.caller import Caller
 from tenure.engine.logging import where
-from tenure.model.errors import LawViolation, SubjectBusy, TenureError
+from tenure.model.errors import LawViolation, StoreUnavailable, SubjectBusy, TenureError
 from tenure.model.queue import STEP_TEMPLATE
 from tenure.model.requests import (
     CompleteExecution,
@@ -33,7 +34,8 @@ _log = logging.getLogger("tenure.worker")
 #: Steps of so many runs are finished in one go: enough that starting a statement does not count.
 _RUNS = 100
 #: So many reports or more are written by two connections at once, for the same reason.
-_MANY = 500
+MANY = 500
+T = TypeVar("T")
 _Finishing = Callable[[Caller, int, Sequence[Finish]], Op[Mapping[int, ActionResult]]]
 
 
@@ -90,7 +92,7 @@ class Reporting:
         """Which leases were completed in the plain way. What is much is split where the database has nothing else to do
         for this worker, as at the end of a drain.
         """
-        if len(finishes) < _MANY or self._claiming():
+        if len(finishes) < MANY or self._claiming():
             return await self._finish(complete.finish_many, finishes)
         half = len(finishes) // 2
         done = await asyncio.gather(
@@ -121,12 +123,21 @@ class Reporting:
         if not finishes:
             return {}
         try:
-            return await (link or self._link).perform(lambda: how(self._caller, self._worker, finishes))
+            return await self._written(link or self._link, lambda: how(self._caller, self._worker, finishes))
         except SubjectBusy:
             return {}  # one by one, those that can be reported are; what is in their way is put aside
         except (TenureError, psycopg.Error) as error:
             _log.warning("%d reports were refused as one and are sent one by one: %s", len(finishes), where(error))
             return {}
+
+    async def _written(self, link: Link, make: Callable[[], Op[T]]) -> T:
+        """By this connection; where the one beside cannot be had, by the first, which is waited for."""
+        if link is not self._link:
+            try:
+                return await link.attempt(make)
+            except StoreUnavailable as error:
+                _log.warning("reporting beside: %s One connection writes them all.", error.message)
+        return await self._link.perform(make)
 
     async def _outcomes(self, requests: Sequence[LeaseRequest]) -> list[Outcome]:
         """What became of each. One that the database refuses does not keep the others from being reported."""
