@@ -46,7 +46,7 @@ union all
 select n.nspname, t.tgname, 't', pg_get_triggerdef(t.oid), '', true
   from pg_trigger t join pg_class c on c.oid = t.tgrelid join pg_namespace n on n.oid = c.relnamespace
  where n.nspname in ('tenure', 'public') and not t.tgisinternal
- order by 1, 2, 3, 4
+ order by 1, 2, 3, 4, 5
 """
 
 
