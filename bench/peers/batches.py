@@ -27,7 +27,7 @@ def main():
     seen = {}
     for number in range(rounds):
         for peer, batch in runs if number % 2 == 0 else runs[::-1]:
-            step = dict(peer=peer, what="drain", n=jobs, workers=2, set=settings(peer, batch))
+            step = {"peer": peer, "what": "drain", "n": jobs, "workers": 2, "set": settings(peer, batch)}
             result = one(step, board)
             with open(out, "a") as file:
                 file.write(json.dumps({**step, "result": result}) + "\n")

@@ -240,17 +240,9 @@ class Completed(Mapping[int, ActionResult]):
 
     def __getitem__(self, lease: int) -> ActionResult:
         _, uid, revision, seq, now, queue_key = self._rows[lease]
+        at = now or self._at
         return ActionResult(
-            _COMPLETED,
-            ft.COMPLETED,
-            uid,
-            State.COMPLETED,
-            revision,
-            seq,
-            now or self._at,
-            queue_key,
-            lease,
-            self._worker,
+            _COMPLETED, ft.COMPLETED, uid, State.COMPLETED, revision, seq, at, queue_key, lease, self._worker
         )
 
     def __contains__(self, lease: object) -> bool:
