@@ -10,7 +10,8 @@ import json
 import statistics
 import sys
 
-from run import Board, one, recreate
+from run import one, recreate
+from shm import Board
 
 
 def settings(peer, batch):

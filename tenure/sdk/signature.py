@@ -17,7 +17,7 @@ from tenure.model.errors import InvalidPayload, InvalidRequest
 from tenure.sdk.job import Job
 
 _OWN = frozenset({"tx"})
-_STRICT = ConfigDict(extra="forbid")
+_EXACT = ConfigDict(extra="forbid")
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,13 +125,13 @@ def _forms(
         fields: dict[str, Any] = {
             f"argument_{number}": (arguments[name][0], field(name)) for number, name in enumerate(arguments)
         }
-        model: type[BaseModel] = create_model(f"{key}.arguments", __config__=_STRICT, **fields)
+        model: type[BaseModel] = create_model(f"{key}.arguments", __config__=_EXACT, **fields)
         items = {name: Annotated[hint, field(name)] for name, (hint, _) in arguments.items()}
         call = cast("Any", TypedDict)(
             f"{key}.arguments",
             {name: item if arguments[name][1] is ... else NotRequired[item] for name, item in items.items()},
         )
-        call.__pydantic_config__ = _STRICT
+        call.__pydantic_config__ = _EXACT
         return model, TypeAdapter(call)
     except PydanticUserError as error:
         raise InvalidRequest(

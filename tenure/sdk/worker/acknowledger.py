@@ -76,7 +76,7 @@ class Acknowledger:
         """Count what completed itself, in a transaction of its own."""
         held.reported = True
         self.tally.completed += 1
-        self._holding.drop([held])
+        self._holding.drop(held)
         self._came_back()
 
     async def run(self) -> None:
@@ -124,7 +124,7 @@ class Acknowledger:
                     self.tally.released += 1
                 case DispatchExternal():
                     self.tally.dispatched += 1
-        self._holding.drop(done)
+        self._holding.drop(*done)
         if came_back:
             # It may be due again, here, sooner than the dispatcher would look.
             self._came_back()
@@ -158,7 +158,7 @@ class Acknowledger:
         self.tally.refused += 1
         _log.warning("%s: the report was refused (%s).", held.job.lease, error.code)
         held.job.told_lost = True
-        self._holding.drop([held])
+        self._holding.drop(held)
 
     def _failure(self, report: Report, error: TenureError) -> FailExecution:
         return FailExecution(

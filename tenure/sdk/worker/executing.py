@@ -69,10 +69,7 @@ class Executing:
             except BaseException as error:
                 self._acknowledger.report(held, raised(held, error, self._clock))
                 return
-            self._pass(held)
-        else:
-            self._waiting.append(held)
-            self._launch()
+        self._pass(held)
 
     def give_back(self) -> None:
         """Release what no handler has begun with."""

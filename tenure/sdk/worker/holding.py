@@ -74,7 +74,7 @@ class Holding:
         self.by_queue.update(item.queue_key for item in items)
         return added
 
-    def drop(self, helds: Sequence[Held]) -> None:
+    def drop(self, *helds: Held) -> None:
         """Let go of leases: they were reported, released or lost."""
         for held in helds:
             if self._held.pop(held.item.lease, None) is not None:
@@ -92,7 +92,7 @@ class Holding:
     def forget(self, held: Held) -> None:
         """Drop a lease that is lost; nothing of it will be reported."""
         held.job.told_lost = True
-        self.drop([held])
+        self.drop(held)
 
     def due_for_renewal(self) -> list[Held]:
         """Those a third of whose ttl has passed."""

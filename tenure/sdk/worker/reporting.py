@@ -70,9 +70,8 @@ class Reporting:
         plainly = await self._plainly(likely)
         if len(plainly) == len(reports):
             return outcomes
-        followed = await self._follow(
-            portions([(h, r) for h, r in batch if type(r) is Finish and r.lease not in plainly])
-        )
+        steps = portions([(h, r) for h, r in batch if type(r) is Finish and r.lease not in plainly])
+        followed = await self._in_lanes(complete.finish_followed, steps, self._came_back)
         rest = [
             (index, as_request(self._worker, report) if isinstance(report, Finish) else report)
             for index, report in enumerate(reports)
@@ -95,24 +94,22 @@ class Reporting:
         if len(finishes) < MANY or self._claiming():
             return await self._finish(complete.finish_many, finishes)
         half = len(finishes) // 2
-        done = await asyncio.gather(
-            *(
-                self._finish(complete.finish_many, part, link)
-                for part, link in zip((finishes[:half], finishes[half:]), self._lanes, strict=True)
-            )
-        )
-        return set().union(*done)
+        return await self._in_lanes(complete.finish_many, [finishes[:half], finishes[half:]])
 
-    async def _follow(self, waiting: list[list[Finish]]) -> Mapping[int, ActionResult]:
-        """Finish steps of runs, portion by portion: one is decided on while the database writes another."""
-        done: dict[int, ActionResult] = {}
+    async def _in_lanes(
+        self, how: _Finishing, waiting: list[Sequence[Finish]], then: Callable[[], None] = lambda: None
+    ) -> set[int]:
+        """Finish them portion by portion over both connections: one is decided on while the database writes another. Which
+        leases were finished; ``then`` is called after each portion of which any was.
+        """
+        done: set[int] = set()
 
         async def lane(link: Link) -> None:
             while waiting:
-                finished = await self._finish(complete.finish_followed, waiting.pop(0), link)
+                finished = await self._finish(how, waiting.pop(0), link)
                 done.update(finished)
                 if finished:
-                    self._came_back()
+                    then()
 
         await asyncio.gather(*(lane(link) for link in self._lanes[: len(waiting)]))
         return done
@@ -158,7 +155,7 @@ class Reporting:
         return act(self._caller, spec, requests, waits=False)  # type: ignore[arg-type]
 
 
-def portions(finishes: Sequence[tuple[Held, Finish]]) -> list[list[Finish]]:
+def portions(finishes: Sequence[tuple[Held, Finish]]) -> list[Sequence[Finish]]:
     """Steps of up to so many runs each; those of one run together, since they would have to wait for each other.
 
     Who is asked does not know which run a lease belongs to, but all subjects of a run share its correlation id.
