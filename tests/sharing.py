@@ -27,9 +27,24 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadFileSche
             folder = Path(file).parent.name
             return folder if folder in _WHOLE_FOLDERS else file
 
+        def remove_node(self, node: Any) -> str | None:
+            """Takes back what is left of a process that died. The test it died of has failed: it is not tried once more."""
+            files = self.assigned_work[node]
+            died_of = next((test for tests in files.values() for test, ended in tests.items() if not ended), None)
+            if died_of is not None:
+                files[self._split_scope(died_of)][died_of] = True
+            for file in [file for file, tests in files.items() if all(tests.values())]:
+                del files[file]  # a process that gets nothing to run says nothing, and all would wait for it
+            super().remove_node(node)
+            return died_of
+
         def _reschedule(self, node: Any) -> None:
             # A process that takes the place of one that died gets its share once it has collected.
-            if node in self.registered_collections:
+            if node not in self.registered_collections:
+                return
+            super()._reschedule(node)
+            # It runs a test when it knows of the next, or that there is none.
+            while not node.shutting_down and self._pending_of(self.assigned_work[node]) < 2:
                 super()._reschedule(node)
 
     config.option.loadscopereorder = False  # in the order below, not by the number of tests

@@ -123,7 +123,7 @@ async def test_a_transaction_that_holds_one_subject_keeps_no_other_lease_waiting
     async with working(app, lease_ttl_seconds=2) as worker:
         await until_async(lambda: len(ran) == 5)
         with psycopg.connect(app.settings.dsn) as theirs:
-            app.within(theirs).hold(subjects[0], reason="thought over for a while")
+            await asyncio.to_thread(app.within(theirs).hold, subjects[0], reason="thought over for a while")
             # Longer than a lease lasts: nothing would have held without renewals.
             await until_async(lambda: all(fact_types(app, s).count("lease.renewed") >= 4 for s in subjects[1:]))
             theirs.rollback()
@@ -148,7 +148,7 @@ async def test_whatever_keeps_its_heartbeat_waiting_a_worker_renews_its_leases(a
     async with working(app, lease_ttl_seconds=2, heartbeat_ttl_seconds=1) as worker:
         await until_async(lambda: ran)
         with psycopg.connect(app.settings.dsn) as theirs:
-            app.within(theirs).drain_worker(worker.row.uid, reason="thought over for a while")
+            await asyncio.to_thread(app.within(theirs).drain_worker, worker.row.uid, reason="thought over for a while")
             renewed = fact_types(app, subject).count("lease.renewed")
             await until_async(lambda: fact_types(app, subject).count("lease.renewed") >= renewed + 4)
             theirs.rollback()

@@ -29,7 +29,7 @@ async def test_what_a_transaction_holds_is_reported_after_it_and_everything_else
             lambda: all("execution.started" in fact_types(app, s) or state(app, s) == "RUNNING" for s in subjects)
         )
         with psycopg.connect(app.settings.dsn) as theirs:
-            app.within(theirs).hold(subjects[0], reason="thought over for a while")
+            await asyncio.to_thread(app.within(theirs).hold, subjects[0], reason="thought over for a while")
             finish.set()
             await until_async(lambda: worker.report()[count] == 3)
             more = [work.submit(n=n).subject for n in range(4, 40)]
@@ -53,7 +53,7 @@ async def test_what_a_transaction_took_away_meanwhile_is_refused(app):
     async with working(app) as worker:
         await until_async(lambda: state(app, subject) == "RUNNING")
         with psycopg.connect(app.settings.dsn) as theirs:
-            app.within(theirs).cancel(subject, reason="not wanted any more")
+            await asyncio.to_thread(app.within(theirs).cancel, subject, reason="not wanted any more")
             finish.set()
             other = work.submit().subject
             await until_async(lambda: state(app, other) == "COMPLETED")
@@ -77,7 +77,7 @@ async def test_a_run_that_a_transaction_holds_keeps_only_its_own_steps_from_bein
     async with working(app) as worker:
         await until_async(lambda: worker.report()["claimed"] == 5)
         with psycopg.connect(app.settings.dsn) as theirs:
-            app.within(theirs).pause_run(held, reason="thought over for a while")
+            await asyncio.to_thread(app.within(theirs).pause_run, held, reason="thought over for a while")
             finish.set()
             await until_async(lambda: all(app.inspect_run(run).run.status == "COMPLETED" for run in others))
             theirs.rollback()
