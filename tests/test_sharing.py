@@ -16,9 +16,23 @@ _DEADLY = "import os\ndef test_deadly(): os._exit(1)\n"
 
 def _run(folder: Path) -> str:
     plugins = ["-p", "xdist.plugin", "-p", "tests.sharing", "-p", "no:cacheprovider"]
-    command = [sys.executable, "-m", "pytest", *plugins, "-c", os.devnull, "--rootdir", str(folder), "-n", "2", str(folder)]
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        *plugins,
+        "-c",
+        os.devnull,
+        "--rootdir",
+        str(folder),
+        "-n",
+        "2",
+        str(folder),
+    ]
     alone = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
-    return subprocess.run(command, cwd=_ROOT, env=alone, capture_output=True, text=True, timeout=100, check=False).stdout
+    return subprocess.run(
+        command, cwd=_ROOT, env=alone, capture_output=True, text=True, timeout=100, check=False
+    ).stdout
 
 
 @pytest.mark.parametrize("last", [_DEADLY, _DEADLY + _WELL], ids=["alone", "with another"])
