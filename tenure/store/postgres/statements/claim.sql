@@ -72,8 +72,9 @@ taken as materialized (
         for no key update of e skip locked) e),
 moment as materialized (
     -- Read when all of `taken` is locked.
-    select greatest(g.now, coalesce(nullif(current_setting('tenure.now', true), '')::timestamptz, clock_timestamp())) as now, t.last
-    from (select max(lease) as last from taken) t, gate g where t.last is not null),
+    select greatest(g.now, coalesce(nullif(current_setting('tenure.now', true), '')::timestamptz, clock_timestamp())) as now, t.last,
+        tenure.tell_how_many(t.many) as told
+    from (select max(lease) as last, count(*) as many from taken) t, gate g where t.last is not null),
 hashed as materialized (
     select t.*, m.now, case when t.lease = m.last then m.now end as told_at, t.revision + (t.after <> t.state)::int as revision_after,
         case when t.slots_total = 1 and %(start)s

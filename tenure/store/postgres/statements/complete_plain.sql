@@ -2,7 +2,8 @@
 -- Each row is found by its key; the envelope's update takes the lock and re-checks, and the rest follows from what it returns.
 with clock as materialized (select tenure.now() as now),
 same as materialized (
-    select tenure.told_before('execution.completed', %(actor)s, 'COMPLETED') as before, tenure.told_after(%(trace_id)s) as after),
+    select tenure.told_before('execution.completed', %(actor)s, 'COMPLETED') as before, tenure.told_after(%(trace_id)s) as after,
+        tenure.tell_how_many(cardinality(%(leases)s::bigint[])) as told),
 item as materialized (
     select i.lease, i.result, i.result_ref, substring(%(payload_hashes)s::bytea from (i.ordinal * 32 - 31)::int for 32) as payload_hash,
         a.subject, clock.now, same.before, same.after

@@ -5,8 +5,7 @@ same as materialized (
     select tenure.told_before('subject.submitted', %(actor)s, %(state)s::tenure.state) || coalesce(%(queue_key)s::text, '') || ',,' as before,
         tenure.told_after(%(trace_id)s) as after),
 gate as materialized (
-    -- The law is told that these are many: it looks at them together.
-    select set_config('tenure.born_together', 'on', true) as told, %(queue_key)s::text is null or exists (
+    select tenure.tell_how_many(octet_length(%(proofs)s::bytea) / 32) as told, %(queue_key)s::text is null or exists (
         select from tenure.queue q
         where q.tenant = %(tenant)s and q.queue_key = %(queue_key)s and q.retired_at is null
             and %(template_code)s = any (q.subject_template_codes)) as open),
