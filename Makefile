@@ -62,7 +62,7 @@ test: .venv/.dev tests/ui/node_modules/.stamp
 
 # A short look at the versions of PostgreSQL that this host has beside the embedded one; POSTGRES names others.
 POSTGRES ?= $(patsubst %/bin/initdb,%,$(wildcard /usr/lib/postgresql/*/bin/initdb))
-SHORT_LOOK := tests/store/test_migrations.py tests/store/test_law.py tests/store/test_conformance_*.py tests/flow/test_costs.py
+SHORT_LOOK := tests/store/test_migrations.py tests/store/test_law*.py tests/store/test_conformance_*.py tests/flow/test_costs.py
 
 test-postgres: .venv/.dev
 	@for programs in $(POSTGRES); do \

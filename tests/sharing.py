@@ -6,6 +6,7 @@ whole folder is one piece.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,6 +31,8 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadFileSche
         def remove_node(self, node: Any) -> str | None:
             """Takes back what is left of a process that died. The test it died of has failed: it is not tried once more."""
             files = self.assigned_work[node]
+            if self.collection is None:
+                self.registered_collections.pop(node, None)  # its successor collects in its place
             died_of = next((test for tests in files.values() for test, ended in tests.items() if not ended), None)
             if died_of is not None:
                 files[self._split_scope(died_of)][died_of] = True
@@ -37,6 +40,11 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadFileSche
                 del files[file]  # a process that gets nothing to run says nothing, and all would wait for it
             super().remove_node(node)
             return died_of
+
+        def add_node_collection(self, node: Any, collection: Sequence[str]) -> None:
+            super().add_node_collection(node, collection)
+            if node not in self.registered_collections:
+                node.shutdown()  # it found other tests than the others had, so the run cannot end well, but it ends
 
         def _reschedule(self, node: Any) -> None:
             # A process that takes the place of one that died gets its share once it has collected.

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import TypeVar
 
 import psycopg
 import pytest
 
 from tenure.engine.actions.submit import submit_many
 from tenure.model.requests import SubmitSubject
-from tenure.store.records import Finish
+from tenure.store.records import Claimed, Finish
 from tests.store.actions import TOKEN, Lab
+
+T = TypeVar("T")
 
 #: What the three rows of a birth hold: ``n`` numbers the subjects from 1.
 _RIGHT = {
@@ -83,6 +87,25 @@ def _births(lab: Lab, count: int, wrong: Mapping[str, str] | None = None, bad: i
     return _filled(_BIRTHS, _RIGHT | given, wrong or {}, bad)
 
 
+def _looks(lab: Lab, table: str) -> tuple[int, int]:
+    """How often an index of the table was searched in this transaction, and how many rows that gave."""
+    ((searches, rows),) = lab.sql(
+        "select idx_scan, idx_tup_fetch from pg_stat_xact_user_tables where schemaname = 'tenure' and relname = %s",
+        table,
+    )
+    return searches, rows
+
+
+def _submitted(lab: Lab, count: int) -> None:
+    lab.run(submit_many(lab.caller, [SubmitSubject(queue_key="q")] * count))
+
+
+def _completed(lab: Lab, held: Sequence[Claimed]) -> None:
+    finishes = [Finish(item.lease, TOKEN, b"p" * 32) for item in held]
+    done = lab.run(lab.store.complete_plain(lab.tenant, lab.worker.uid, "user:ada", finishes))
+    assert len(done) == len(held)
+
+
 @pytest.mark.parametrize("way", _WAYS)
 @pytest.mark.parametrize("wrong", _WRONG)
 def test_one_that_is_not_right_is_refused_among_any_number(lab: Lab, wrong: str, way: str) -> None:
@@ -151,7 +174,7 @@ def test_one_envelope_that_is_changed_dishonestly_is_refused_among_any_number(
     lab: Lab, wrong: str | None, way: str
 ) -> None:
     count, together = _WAYS[way]
-    lab.run(submit_many(lab.caller, [SubmitSubject(queue_key="q")] * count))
+    _submitted(lab, count)
     change, code = _DISHONEST[wrong] if wrong is not None else ({}, None)
     statement = _filled(_CHANGE, _HONEST, change, bad=(count + 1) // 2)
     if code is None:
@@ -164,16 +187,77 @@ def test_one_envelope_that_is_changed_dishonestly_is_refused_among_any_number(
 
 
 @pytest.mark.parametrize("way", _WAYS)
-@pytest.mark.parametrize("edge", ["subject", "queue", "worker"])
-def test_one_attempt_that_leads_to_nowhere_is_refused_among_any_number(lab: Lab, edge: str, way: str) -> None:
+@pytest.mark.parametrize(
+    ("edge", "nowhere"), [("subject", "subject + 1"), ("subject", "4"), ("queue", "4"), ("worker", "4")]
+)
+def test_one_attempt_that_leads_to_nowhere_is_refused_among_any_number(
+    lab: Lab, edge: str, nowhere: str, way: str
+) -> None:
     count, together = _WAYS[way]
-    lab.run(submit_many(lab.caller, [SubmitSubject(queue_key="q")] * count))
+    _submitted(lab, count)
     assert len(lab.claim(count)) == count
     right = {name: name for name in ("subject", "queue", "worker")}
     with pytest.raises(psycopg.Error, match=f"no such {edge}") as caught:
-        _written(lab, _filled(_ATTEMPTS, right, {edge: "4"}, bad=(count + 1) // 2), together)
+        _written(lab, _filled(_ATTEMPTS, right, {edge: nowhere}, bad=(count + 1) // 2), together)
     assert caught.value.sqlstate == "TN006"
     _written(lab, _filled(_ATTEMPTS, right, {}, bad=0), together)
+
+
+@pytest.mark.parametrize("way", _WAYS)
+def test_a_birth_with_two_facts_is_lawful_among_any_number(lab: Lab, way: str) -> None:
+    count, together = _WAYS[way]
+    begun = {"more": "true", "seq": "2", "head": "sha256('x')"}
+    _written(lab, _births(lab, count, begun, bad=(count + 1) // 2), together)
+    assert lab.sql("select count(*) from tenure.execution") == [(count,)]
+
+
+def test_many_are_looked_for_by_one_search_of_an_index(lab: Lab) -> None:
+    """Searches for each row of few and of many: what is left is the statement's own."""
+    searches: dict[str, list[int]] = {}
+
+    def counted(what: str, table: str, act: Callable[[], T]) -> T:
+        before = _looks(lab, table)[0]
+        done = act()
+        searches.setdefault(what, []).append(_looks(lab, table)[0] - before)
+        return done
+
+    for count in (49, 200):
+        for table in ("subject", "fact", "execution"):
+            counted(f"{table} at births", table, partial(_submitted, lab, count))
+        held = counted("execution at claims", "execution", partial(lab.claim, count))
+        counted("execution at completions", "execution", partial(_completed, lab, held))
+    each = {what: (few // 49, many // 200) for what, (few, many) in searches.items()}
+    assert each == {
+        "subject at births": (1, 0), "fact at births": (1, 0), "execution at births": (1, 0),
+        "execution at claims": (3, 1), "execution at completions": (2, 1),
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("length", [1, 400])
+def test_however_long_the_threads_in_between_a_few_rows_are_read_for_each_birth(lab: Lab, length: int) -> None:
+    """Renewals make threads long. What lies in the stretch beside what is looked for is not read to its end."""
+    _written(lab, _births(lab, 60, uid="8 + 4 * n"), together=True)
+    lab.tamper(
+        """insert into tenure.fact (thread, seq, tenant, at, revision, state, type, actor, queue_key, hash)
+        select thread, seq + n, tenant, at, revision, state, 'lease.renewed', actor, queue_key, sha256(int8send(n))
+        from tenure.fact, generate_series(1, %s) n where state is not null""",
+        length,
+    )
+    searches, rows = _looks(lab, "fact")
+    _written(lab, _births(lab, 60, uid="10 + 4 * n"), together=True)
+    searches, rows = _looks(lab, "fact")[0] - searches, _looks(lab, "fact")[1] - rows
+    assert (searches < 60) is (length == 1)
+    assert rows <= 6 * 60
+
+
+def test_a_serializable_transaction_looks_by_key(lab: Lab) -> None:
+    said = []
+    with psycopg.connect(lab.connection.info.dsn, autocommit=True) as other:
+        for level in ("serializable", "repeatable read"):
+            with other.transaction(force_rollback=True):
+                other.execute(f"set transaction isolation level {level}".encode())
+                said.append(other.execute("select tenure.tell_how_many(1000)").fetchone())
+    assert said == [("off",), ("on",)]
 
 
 def test_a_statement_of_many_says_so_and_one_of_few_does_not(lab: Lab) -> None:
@@ -182,13 +266,12 @@ def test_a_statement_of_many_says_so_and_one_of_few_does_not(lab: Lab) -> None:
 
     lab.submit()
     assert not said()
-    lab.run(submit_many(lab.caller, [SubmitSubject(queue_key="q")] * 60))
+    _submitted(lab, 60)
     assert said()
     few = lab.claim(6)
     assert not said()
     many = lab.claim(55)
     assert said()
     for held, is_many in ((few, False), (many, True)):
-        finishes = [Finish(item.lease, TOKEN, b"p" * 32) for item in held]
-        done = lab.run(lab.store.complete_plain(lab.tenant, lab.worker.uid, "user:ada", finishes))
-        assert (len(done), said()) == (len(held), is_many)
+        _completed(lab, held)
+        assert said() is is_many

@@ -1,17 +1,20 @@
 -- Many rows of one statement are looked at together, where the statement says by `tenure.together` that they are many. Subjects that
 -- are born, claimed or completed together lie close to each other, so what the law must find of all of them is one stretch of an
--- index, and EXCEPT says whether any of it is missing: there is no bad plan for it, whatever the statistics. What is said decides in
--- which order the law looks, nothing else: what is not found so is looked up by key, as all else is, and refused if it is not found
--- so either.
+-- index, and EXCEPT says whether any of it is missing. A stretch is read for a few rows for each that is written and no further, so
+-- there is no bad plan for it, whatever the statistics and however long the threads. What is said decides in which order the law
+-- looks, and nothing else: what is not found so is looked up by key, as all else is, and refused if it is not found so either.
 
--- Whether a stretch of an index, from one key to another, is read sooner than each of so many keys in it is looked up. Not marked
--- as safe for parallel workers, so that no plan that asks it has any.
+-- Whether a stretch of an index, from one key to another, is read sooner than each of so many keys in it is looked up. Halves, since
+-- a difference of any two numbers may be none. Not marked as safe for parallel workers, so that no plan that asks it has any.
 create function together(low bigint, high bigint, many bigint) returns boolean language sql immutable
-return coalesce(high - low < 4 * many, false);
+return coalesce(high / 2 - low / 2 < 2 * many, false);
 
--- Says that a statement writes so many rows of a kind, before it does.
+-- Says that a statement writes so many rows of a kind, before it does: to look at fewer than fifty together takes longer than to
+-- look each up. It stays said until the next statement that says it, or the end of the transaction. A serializable transaction
+-- would be kept from committing by what others did to the neighbours of its rows.
 create function tell_how_many(many bigint) returns text language sql
-return set_config('tenure.together', case when many >= 50 then 'on' else 'off' end, true);
+return set_config('tenure.together',
+    case when many >= 50 and current_setting('transaction_isolation') <> 'serializable' then 'on' else 'off' end, true);
 
 create or replace function law_birth() returns trigger language plpgsql
 set enable_seqscan = off set enable_bitmapscan = off set enable_memoize = off set jit = off as $$
@@ -26,7 +29,8 @@ begin
             and not exists (
                 select n.uid, n.seq, n.head, n.state, n.revision, n.next_queue_key from written n
                 except
-                select l.thread, l.seq, l.hash, l.state, l.revision, l.queue_key from tenure.fact l where l.thread between low and high)
+                (select l.thread, l.seq, l.hash, l.state, l.revision, l.queue_key from tenure.fact l
+                where l.thread between low and high limit 4 * many))
             and not exists (
                 select n.uid, n.tenant from written n
                 except
@@ -97,39 +101,6 @@ begin
             else not exists (select from tenure.fact_type t where t.type = n.type offset 0) end;
     if found then
         perform tenure.refuse_fact(bad);
-    end if;
-    return null;
-end
-$$;
-
-create or replace function law_envelope() returns trigger language plpgsql
-set enable_seqscan = off set enable_bitmapscan = off set enable_memoize = off set jit = off as $$
-declare
-    low bigint; high bigint; many bigint; first int; last int;
-    found_all boolean := false;
-    bad bigint;
-begin
-    if current_setting('tenure.together', true) = 'on' then
-        select min(n.uid), max(n.uid), count(*), min(n.seq), max(n.seq) into low, high, many, first, last from written n;
-        found_all := tenure.together(low, high, many)
-            and not exists (
-                select n.uid, n.seq, n.head, n.state, n.revision, n.next_queue_key from written n
-                except
-                select l.thread, l.seq, l.hash, l.state, l.revision, l.queue_key from tenure.fact l
-                where l.thread between low and high and l.seq between first and last);
-    end if;
-    select n.uid into bad
-    from written n
-    left join lateral (
-        select l.hash, l.state, l.revision, l.queue_key from tenure.fact l
-        where not found_all and l.thread = n.uid and l.seq = n.seq offset 0) f on true
-    where n.revision < 1 or n.attempt_count < 0 or n.max_attempts_override < 1
-        or n.slots_free < 0 or n.slots_done < 0 or n.slots_free + n.slots_done > n.slots_total
-        or (n.state = 'HELD') <> (n.hold_state = 'ACTIVE')
-        or (not found_all
-            and (f.hash = n.head and f.state = n.state and f.revision = n.revision and f.queue_key is not distinct from n.next_queue_key) is not true);
-    if found then
-        perform tenure.refuse_envelope(bad);
     end if;
     return null;
 end
