@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import sys
 import traceback
@@ -16,6 +17,13 @@ from tenure.terminal.in_commands import in_commands
 from tenure.terminal.wording import shown
 
 _UNAVAILABLE = 503
+
+
+class NoSpace(TenureError):
+    """The disk is full to which a command's output, or a file of its own, goes."""
+
+    code = "no_space"
+    status = 507
 
 
 def complain(error: BaseException, *, as_json: bool, verbose: bool) -> ExitCode:
@@ -45,6 +53,10 @@ def as_told(error: BaseException) -> TenureError | None:
     if isinstance(error, psycopg.ProgrammingError) and error.sqlstate is None:
         return InvalidRequest(f"This is no PostgreSQL DSN: {str(error).strip()}.",
                               "Give one like postgresql://user@host:5432/database.")  # fmt: skip
+    if isinstance(error, OSError) and error.errno in {errno.ENOSPC, errno.EDQUOT}:
+        where = f" for {error.filename}" if error.filename else ""
+        return NoSpace(f"There is no space left{where}.", "Make room where the output goes, or send it elsewhere. What the command "
+                       "had to do may be done: look before you repeat it.")  # fmt: skip
     told = translated(error)
     if told is None and isinstance(error, psycopg.Error):
         return StoreUnavailable(f"The database answered: {str(error).strip()}.", "See the log of the server.")

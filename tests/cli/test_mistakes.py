@@ -1,6 +1,9 @@
 """A user's mistake gives a code, a message and an exit status; never a stack trace."""
 
 import json
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
@@ -78,6 +81,18 @@ def test_interruption_ends_with_130(typed, monkeypatch):
     answer = typed("migrate", "--sql")
     assert answer.code == 130
     assert "Traceback" not in answer.err
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no full device")
+@pytest.mark.parametrize("arguments", [["--help"], ["migrate", "--sql"]])
+def test_output_that_finds_no_space_is_told_of(arguments):
+    with Path("/dev/full").open("w") as full:
+        ended = subprocess.run(
+            [sys.executable, "-m", "tenure.cli", *arguments], stdout=full, stderr=subprocess.PIPE, text=True, check=False
+        )
+    assert ended.returncode == 1
+    assert "no_space" in ended.stderr
+    assert "Traceback" not in ended.stderr
 
 
 def test_global_options_may_stand_anywhere(tenure, submitted):
