@@ -40,7 +40,7 @@ def _run(folder: Path) -> str:
         "2",
         str(folder),
     ]
-    alone = {name: value for name, value in os.environ.items() if name != "PYTEST_ADDOPTS"}
+    alone = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
     run = subprocess.run(
         command, cwd=_ROOT, env=alone | {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}, capture_output=True, text=True, timeout=100,
         check=False,
