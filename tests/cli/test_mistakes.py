@@ -88,7 +88,11 @@ def test_interruption_ends_with_130(typed, monkeypatch):
 def test_output_that_finds_no_space_is_told_of(arguments):
     with Path("/dev/full").open("w") as full:
         ended = subprocess.run(
-            [sys.executable, "-m", "tenure.cli", *arguments], stdout=full, stderr=subprocess.PIPE, text=True, check=False
+            [sys.executable, "-m", "tenure.cli", *arguments],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
         )
     assert ended.returncode == 1
     assert "no_space" in ended.stderr
