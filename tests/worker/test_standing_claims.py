@@ -298,7 +298,7 @@ async def test_a_claim_is_left_once_the_workers_row_is_free(app):
         async with working(app, poll_listening=3600, listen_ping=0.2, worker_key="w") as worker:
             await waits(worker)
             before = spots(app)
-            theirs.execute("select from tenure.worker for update")
+            await asyncio.to_thread(theirs.execute, "select from tenure.worker for update")
             with psycopg.connect(app.settings.dsn, autocommit=True) as connection:
                 connection.execute(
                     "select pg_terminate_backend(pid) from pg_locks where locktype = 'advisory' and granted"
