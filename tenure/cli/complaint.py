@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import json
 import sys
 import traceback
@@ -10,6 +9,7 @@ import traceback
 import psycopg
 
 from tenure.cli.exit_codes import ExitCode
+from tenure.embedded.diagnosis import disk_is_full
 from tenure.model.errors import InvalidPayload, InvalidRequest, StoreUnavailable, TenureError
 from tenure.sdk.public_form import public
 from tenure.store.postgres.translation import translated
@@ -19,7 +19,7 @@ from tenure.terminal.wording import shown
 _UNAVAILABLE = 503
 
 
-class NoSpace(TenureError):
+class OutputFull(TenureError):
     """The disk is full to which a command's output, or a file of its own, goes."""
 
     code = "no_space"
@@ -53,10 +53,13 @@ def as_told(error: BaseException) -> TenureError | None:
     if isinstance(error, psycopg.ProgrammingError) and error.sqlstate is None:
         return InvalidRequest(f"This is no PostgreSQL DSN: {str(error).strip()}.",
                               "Give one like postgresql://user@host:5432/database.")  # fmt: skip
-    if isinstance(error, OSError) and error.errno in {errno.ENOSPC, errno.EDQUOT}:
+    if isinstance(error, OSError) and disk_is_full(error):
         where = f" for {error.filename}" if error.filename else ""
-        return NoSpace(f"There is no space left{where}.", "Make room where the output goes, or send it elsewhere. What the command "
-                       "had to do may be done: look before you repeat it.")  # fmt: skip
+        return OutputFull(
+            f"There is no space left{where}.",
+            "Make room where the output goes, or send it elsewhere. What the command had to do may be done: "
+            "look before you repeat it.",
+        )
     told = translated(error)
     if told is None and isinstance(error, psycopg.Error):
         return StoreUnavailable(f"The database answered: {str(error).strip()}.", "See the log of the server.")

@@ -37,9 +37,14 @@ def raise_for_output(output: str, pgdata: Path) -> None:
         raise permission_denied(pgdata, _line_with(output, ("Permission denied", "wrong ownership", "invalid permis")))
 
 
+def disk_is_full(error: OSError) -> bool:
+    """Whether a file could not be written for want of space, on the disk or in its user's share of it."""
+    return error.errno in {errno.ENOSPC, errno.EDQUOT}
+
+
 def out_of_space(error: OSError, pgdata: Path) -> EmbeddedError:
     """The error for an operating-system error met while working on ``pgdata``."""
-    if error.errno in {errno.ENOSPC, errno.EDQUOT}:
+    if disk_is_full(error):
         return _no_space(pgdata)
     if error.errno in {errno.EACCES, errno.EPERM, errno.EROFS}:
         return permission_denied(pgdata, str(error))
